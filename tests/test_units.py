@@ -136,3 +136,9 @@ def test_durations_are_shown_for_people() -> None:
     shown = [units.format_seconds(s) for s in (0.84, 59.0, 125, 12000, 190000)]
     assert shown == ["0.8 s", "59 s", "2 min 05 s", "3 h 20 min", "2 d 4 h"]
     assert units.format_ratio(1.031) == "+3.1 %"
+
+
+@given(st.integers(0, 10**6))
+def test_one_thing_is_singular_and_everything_else_plural(n: int) -> None:
+    assert units.counted(n, "restart") == (f"{n:,} restarts" if n != 1 else "1 restart")
+    assert units.are(n) == ("are" if n != 1 else "is")

@@ -3,7 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 
 NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 """The pattern of a number before its unit."""
@@ -184,6 +184,27 @@ def format_in(value: float, factor: float, unit: str) -> str:
 def format_quantity(value: float, unit: str) -> str:
     """A value for people: `12.3 Gflop/s`, `146 ns`, `1.38 GB/s`, `0.5 %`."""
     return format_in(value, *scale_of(value, unit))
+
+
+def format_bound(value: float, unit: str, *, upper: bool) -> str:
+    """A bound as `format_quantity` writes values, but rounded away from what it bounds, so that it still holds."""
+    factor, name = scale_of(value, unit)
+    shown = value / factor
+    if shown and math.isfinite(shown):
+        digit = Decimal(1).scaleb(math.floor(math.log10(abs(shown))) - 2)
+        # Twelve digits first, so that 0.0003 s is not taken for a little less than 300 us.
+        shown = float(Decimal(f"{shown:.12g}").quantize(digit, ROUND_CEILING if upper else ROUND_FLOOR))
+    return format_in(shown, 1.0, name)
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things: `1 month`, `3 months`."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def are(n: int) -> str:
+    """The verb after a number of things: `is` after one."""
+    return "is" if n == 1 else "are"
 
 
 def format_seconds(seconds: float) -> str:

@@ -18,7 +18,7 @@ from cloudcmp.app.confirmation import (
     digest_of,
     refuse,
 )
-from cloudcmp.app.report import write_report
+from cloudcmp.app.report import write_page
 from cloudcmp.cli.entry import main
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import CommandUse, ShellLine, ShippedFile
@@ -265,7 +265,7 @@ def test_the_report_and_compare_tell_what_ran_whatever_the_studys_text_says(clou
     strange(tmp_path, ran="touch NEVER\u202e")
     view = viewing.view(tmp_path / "out")
     assert "NEVER" in documents.comparison(view)["commands"][0]["lines"][0].text
-    report = write_report(view, tmp_path / "report.html").read_text()
+    report = write_page(view, tmp_path / "report.html").read_text()
     assert "touch NEVER&lt;U+202E&gt;" in report
     assert "touch NEVER<U+202E>" in "".join(line.strip() for line in cloudcmp("compare", "out").out.splitlines())
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,9 +12,10 @@ import pytest
 
 from cloudcmp.answer.reach.answer import reach
 from cloudcmp.app.wide_area import wide_area
+from cloudcmp.model.reach import ImpossibleTime
 from cloudcmp.model.wide_area import Phase
 from cloudcmp.report.charts.wide_area import figures
-from cloudcmp.report.charts.world_map import HEIGHT, WIDTH, MapLayer, MapMark, projected, world_map
+from cloudcmp.report.wide_area_page import render
 from tests.cli.command import cloudcmp
 
 CITIES = ["Paris", "London", "Madrid", "Rome", "Oslo", "Warsaw", "Tokyo", "Singapore", "Sydney", "Johannesburg"]
@@ -132,7 +134,7 @@ def test_two_sources_are_one_area(tmp_path: Path) -> None:
     assert len(area.vantages) == 11
     paris = next(one for one in area.paths if one.vantage == 0 and area.sites[one.site].region == "alps")
     assert paris.median_s == 0.001
-    assert area.notes == ("1 times are in two sources: those with more attempts count",)
+    assert area.notes == ("1 time is in two sources: the one with more attempts counts",)
 
 
 def test_new_names_hide_providers_and_regions_and_keep_the_numbers(tmp_path: Path) -> None:
@@ -156,6 +158,8 @@ def test_the_page_has_a_map_and_figures_runs_nothing_and_replaces_only_a_page(tm
     assert all(f'id="figure-{name}"' in text for name in ("world-map", "wan-round-trips", "wan-pages"))
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", text)
     assert "Johannesburg: " in text
+    assert text.index("Lowest round trip from each vantage point") < text.index("The rest in numbers")
+    assert text.index("The rest in numbers") < text.index("The same by continent")
     assert cloudcmp("wan", str(path), "--page", str(page)).code == 0
     other = tmp_path / "mine.html"
     other.write_text("mine", encoding="utf-8")
@@ -212,6 +216,24 @@ def test_the_report_of_a_study_shows_its_vantage_points_without_names_if_asked(t
         for one in sorted(area.paths, key=lambda one: -(one.median_s or 0)) if one.phase is Phase.RTT
     }  # fmt: skip
     assert nearest == {"west": "aws/us-east-1", "east": "gcp/europe-west1"}
+    assert not any(one.phase is Phase.TLS and one.median_s is not None for one in area.paths)
+    both = [one for one in reach(area).pages if one.off is not None]
+    assert both
+    assert all(not one.has_tls and one.off is not None and 0.8 < one.off < 1.3 for one in both)
+
+
+def test_the_page_folds_the_rest_of_long_tables(tmp_path: Path) -> None:
+    found = reach(wide_area([str(table(tmp_path))]))
+    for many, words in ((12, ""), (40, "28 more rows<")):
+        times = tuple(ImpossibleTime(f"v{at}", "near/alps", 0.001, 0.1) for at in range(many))
+        text = render(replace(found, impossible=times))
+        folded = text.partition(f"<caption>{many} impossible round trips, left out</caption>")[2]
+        first, _, rest = folded.partition("<details><summary>")
+        assert [f"v{at}<" in first for at in (0, 11)] == [True, True]
+        assert rest.startswith(words) if words else "continued" not in folded
+        if words:
+            assert "v12<" not in first
+            assert all(f"v{at}<" in rest for at in range(12, many))
 
 
 def test_figures_are_drawings_with_their_data(tmp_path: Path) -> None:
@@ -219,39 +241,7 @@ def test_figures_are_drawings_with_their_data(tmp_path: Path) -> None:
     drawn = figures(found)
     assert [one.name for one in drawn] == ["world-map", "wan-round-trips", "wan-pages"]
     for one in drawn:
-        ElementTree.fromstring(one.svg)
+        assert one.fits
+        assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in (one.svg, *one.more))
         assert all(len(row) == len(one.columns) for row in one.rows)
     assert len(drawn[0].rows) == len(CITIES)
-
-
-def test_the_projection_is_equal_earth() -> None:
-    # Positions of the equator's and the pole's ends in the paper's own units, and Tissot's areas by differences.
-    assert projected(0, 180)[0] == pytest.approx(2.7066, abs=1e-3)
-    assert projected(90, 0)[1] == pytest.approx(1.3173, abs=1e-3)
-    step = 1e-4
-
-    def area(lat: float, lon: float) -> float:
-        (x, y), (xe, ye), (xn, yn) = projected(lat, lon), projected(lat, lon + step), projected(lat + step, lon)
-        return abs((xe - x) * (yn - y) - (xn - x) * (ye - y)) / np.cos(np.radians(lat))
-
-    areas = [area(lat, lon) for lat in (-60, -20, 5, 40, 70) for lon in (-150, 0, 90)]
-    assert areas == pytest.approx([areas[0]] * len(areas), rel=1e-3)
-
-
-def test_marks_lie_on_the_map_and_differ_by_shape(tmp_path: Path) -> None:
-    spots = [(lat, lon) for lat in (-90.0, -57, 0, 84, 90) for lon in (-180.0, 0, 180)]
-    layers = [MapLayer("one", "circle", "#000000", tuple(MapMark(at, f"<&\"{at}") for at in spots)),
-              MapLayer("two", "star", "#0072B2", (MapMark((48.9, 2.4), "Paris", filled=False),) * 9),
-              MapLayer("three", "plus", "#222222", tuple(MapMark((48.9, 2.4), name) for name in "ab"),
-                       spread=False)]  # fmt: skip
-    figure = world_map("m", "A <map>", "caption", layers, ("a",), ((1,),))
-    root = ElementTree.fromstring(figure.svg)
-    circles = [
-        (float(one.get("cx", 0)), float(one.get("cy", 0))) for one in root.iter("{http://www.w3.org/2000/svg}circle")
-    ]
-    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT + 60 for x, y in circles)
-    labels = [one.get("aria-label") for one in root.iter() if one.get("role") == "graphics-symbol"]
-    assert labels.count("Paris") == 9
-    assert "a, b" in labels
-    paths = {one.get("d") for one in root.iter() if one.get("aria-label") == "Paris"}
-    assert len(paths) == 9

@@ -1,5 +1,6 @@
 """`regions` and `predict move` as commands."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,6 +104,22 @@ def test_a_mistake_about_regions_is_one_line(folder: Path, words: tuple[str, ...
     assert said.err.splitlines()[-1].startswith(told)
 
 
+def test_new_names_hide_providers_regions_and_places_and_keep_the_numbers(folder: Path) -> None:
+    words = (*ASKED, *MONEY, "--cdn", "cdn.yaml", "--mix")
+    said = cloudcmp(*words, "--anonymise", "--page", "page.html", "--all", cwd=folder)
+    assert said.code == 0, said.err
+    page = (folder / "page.html").read_text(encoding="utf-8").replace("page.html", "")
+    shown = said.out.replace("page.html", "") + re.sub(r"(?s)<style>.*?</style>", "", page)
+    names = [*(one.name for one in crowd()), *(str(one) for one in SITES), *(one.region for one in SITES)]
+    assert not [name for name in names if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", shown)]
+    assert not [file for file in ("times.csv", "people.csv", "prices.csv", "cdn.yaml") if file in shown]
+    assert "Behind a delivery network" in shown
+    named, hidden = (cloudcmp(*words, *more, "--json", cwd=folder).json["data"] for more in ((), ("--anonymise",)))
+    assert [one["value"] for one in named["front"]] == [one["value"] for one in hidden["front"]]
+    assert {one["site"]["provider"] for one in hidden["best"]["regions"]} <= {"C1", "C2"}
+    assert all(re.fullmatch(r"C\d\.DC\d+", one["site"]["region"]) for one in hidden["best"]["regions"])
+
+
 MOVE = ("predict", "move", "runs.csv", "--size", "10 TB", "--from", "b/far", "--to", "a/west")
 
 
@@ -116,6 +133,18 @@ def test_a_move_has_its_days_and_money(folder: Path) -> None:
     assert any(line.startswith("LEAVE        1 d 10 h, 700 USD") for line in lines)
     assert any(line.startswith("TOTAL        3,525 USD over 12 months") for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_move_hides_its_places_and_devices(folder: Path) -> None:
+    said = cloudcmp(*MOVE, "--egress", "prices.csv", "--anonymise", cwd=folder)
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[0] == "10.0 TB from C1/C1.DC1 to C2/C2.DC1"
+    assert not re.search(r"\bb/|\ba/|far\b|west|runs\.csv|prices\.csv", said.out)
+    words = ("predict", "move", "--size", "200 TB", "--to", "aws/us-east-1", "--rate", "500 Mbit/s", "--anonymise")
+    told = cloudcmp(*words, cwd=folder).out
+    assert not re.search(r"(?i)aws|us-east-1|snow", told)
+    assert "device 1" in told
+    assert "from your own place to C1/C1.DC1" in told
 
 
 def test_a_move_to_a_large_cloud_is_set_beside_its_devices(folder: Path) -> None:
@@ -149,6 +178,7 @@ def test_a_given_rate_says_that_it_replaces_measured_ones_and_only_its_own_way(f
         (("--months", "nan"), "--months: nan is no number above zero"),
         (("--months", "24"), "--months: nothing is refreshed; add --refresh"),
         (("--ingress", "0 USD/GB"), "--ingress: '0 USD' is not more than zero"),
+        (("--from", "a/west"), "--from: the data are in a/west already"),
         (("--ingress", "1 EUR/GB"), "--ingress: it is in EUR and the prices are in USD"),
         (("--put", "1 USD/1000"), "--put: how many requests there are is unknown; add --object"),
         (("--egress", "none.csv"), "none.csv: no such file or directory; name a CSV file"),

@@ -1,5 +1,6 @@
 """`sla` as a command."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_the_answer_is_the_first_sentence_and_all_fits_the_terminal(folder: Path
     lines = said.out.splitlines()
     told = " ".join(" ".join(lines[:3]).split())
     assert told.startswith(
-        "'availability >= 99.9 % a month' is broken by watch.csv: at most 99.787 % of the time up in"
+        "'availability >= 99.9 % a month' is broken by watch.csv: at most 99.788 % of the time up in"
     )
     whole = " ".join(said.out.split())
     assert "pays 10 % of the bill, 120.00 USD for 2026-05" in whole
@@ -214,3 +215,23 @@ def test_an_uptime_just_below_a_tier_is_not_shown_as_the_tier() -> None:
     table = credit_table("aws-ec2-region")
     assert uptime_words(99.98997, table, 5) == "99.98997 %"
     assert uptime_words(99.888, table, 5) == "99.888 %"
+
+
+def test_new_names_hide_services_offerings_and_agreements(folder: Path) -> None:
+    words = ("sla", "watch.csv", "study", "--claim", "availability >= 99.9 % a month", "--credits", "aws-ec2-region",
+             "--bill", "1200 USD", "--loss", "500 USD/h", "--one-zone", "300 USD/month", "--two-zones",
+             "620 USD/month", "--utility", "utility.yaml", "--claim", "p50 fma_flop_per_s >= 1")  # fmt: skip
+    said = cloudcmp(*words, "--anonymise", "--page", "hidden.html", cwd=folder)
+    page = (folder / "hidden.html").read_text(encoding="utf-8")
+    shown = said.out.replace("hidden.html", "") + re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", page)
+    assert said.code == 1, said.err
+    assert "Traceback" not in said.err
+    assert not re.search(r"(?i)\baws\b|amazon|ec2|watch\.csv|nimbus|\bsmall\b|\blarge\b", shown)
+    assert "service 1" in shown
+    assert "agreement 1" in shown
+    assert "C1.1" in shown
+    named, hidden = (cloudcmp(*words, *more, "--json", cwd=folder).json["data"] for more in ((), ("--anonymise",)))
+    assert [one["value"] for one in named["claims"]] == [one["value"] for one in hidden["claims"]]
+    assert [one["utility"] for one in named["utility"]["options"]] == [
+        one["utility"] for one in hidden["utility"]["options"]
+    ]

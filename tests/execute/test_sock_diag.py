@@ -91,6 +91,39 @@ def test_without_the_right_a_watch_sees_what_is_open_and_says_so(monkeypatch: py
 
 
 @needs_linux
+def test_with_the_right_a_watch_sees_each_connection_once_ended_or_not() -> None:
+    try:
+        Ended().close()
+    except PermissionError:
+        pytest.skip("hearing of connections as they end takes CAP_NET_ADMIN")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        kept, gone = (socket.create_connection(("127.0.0.1", port)) for _ in "ab")
+        accepted = [server.accept()[0] for _ in "ab"]
+        for one in (kept, gone):
+            one.sendall(b"?")
+        for one in accepted:
+            one.recv(1)
+            one.sendall(b"answer")
+        for one in (kept, gone):
+            one.recv(6)
+
+        def close() -> None:
+            time.sleep(0.1)
+            gone.close()
+            accepted[1].close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
+        seen = server_watch.watch_server(port, 0.02, 0.5, SystemClock(threading.Event()))
+        closing.join()
+        kept.close()
+        accepted[0].close()
+    assert seen.every_end
+    assert sorted((one.ended, one.bytes_sent) for one in seen.connections) == [(False, 6), (True, 6)]
+
+
+@needs_linux
 def test_accepted_connections_are_counted() -> None:
     before = read_counters()
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):

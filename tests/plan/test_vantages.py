@@ -118,6 +118,16 @@ def test_planted_round_trips_follow_the_distance_and_pages_their_phases() -> Non
     assert rounds(14_481) == 2
 
 
+def test_an_endpoint_without_tls_has_no_handshake_and_its_page_is_the_rest() -> None:
+    wan = "{vantages: [{name: north, at: [59.3, 18.1]}], sizes: [1]}"
+    with_tls, without = (truths(planned(one, wan, on="simulated")) for one in (FAR, FAR.replace("https://", "http://")))
+    tls = "wan_tls_s percentile=50;vantage=north"
+    assert tls in with_tls
+    assert not [cell for cell in without if cell.startswith("wan_tls_s")]
+    page = "wan_page_s percentile=50;size_bytes=1;vantage=north"
+    assert with_tls[page] - without[page] == pytest.approx(with_tls[tls], rel=2e-3)
+
+
 def test_a_planted_time_is_the_studys_own() -> None:
     own = "{provider: simulated, region: nimbus, offering: small, truth: {cells: {wan_rtt_s vantage=north: 50 ms}}}"
     found = truths(planned(own, "{vantages: [{name: north, at: [0, 0]}], sizes: [1]}", on="simulated"))

@@ -86,13 +86,24 @@ def test_a_study_without_prices_has_no_figures_of_cost(view_of: Callable[..., Vi
     assert not any(name.startswith(("cost", "price")) for name in names)
 
 
-def test_a_candidate_without_values_is_drawn_as_such(view: View) -> None:
+def test_candidates_without_values_have_no_row_and_are_named_below(view: View) -> None:
     lost = replace(view.analysis.estimates[2], median=None, n=0, n_ok=0, values=())
     fma = (*view.analysis.estimates[:2], lost, *view.analysis.estimates[4:6])
     few = replace(view, analysis=replace(view.analysis, estimates=fma, comparisons=Listed()), series=(), cdfs=())
-    texts = _texts(figures(few)[0])
-    assert "no value: 0/12 ok" in texts
-    assert "not offered" in texts
+    drawn, names = figures(few)[0], Styles.of(StudyView.of(few)).names
+    assert drawn.caption.endswith(
+        f" Left out because they have no value (2): {names[2]} (0/12 ok, 1 of 2 panels), "
+        f"{names[0]} (not offered, 1 of 2 panels)."
+    )
+    axes = [text for text in _texts(drawn) if text in names]
+    assert sorted(axes) == sorted([names[0], names[1], names[1], names[2]])
+    assert not any("no value" in text for text in _texts(drawn))
+
+
+def test_a_group_without_any_value_has_no_figure(view: View) -> None:
+    lost = tuple(replace(one, median=None, n=0, n_ok=0, values=()) for one in view.analysis.estimates)
+    book = StudyView.of(replace(view, analysis=replace(view.analysis, estimates=lost), cdfs=(), series=()))
+    assert bars.figures(book, Styles.of(book)) == []
 
 
 def test_a_group_of_many_cells_draws_twelve(view: View) -> None:

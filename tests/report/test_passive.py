@@ -40,7 +40,16 @@ def test_the_estimate_comes_first_and_what_it_cannot_see_last() -> None:
 
 def test_no_time_is_told_closer_than_a_tick_of_the_kernel() -> None:
     console, stream = drawn()
-    quick = replace(ONE, rtt_s=6e-6, min_rtt_s=6e-6, last_received_s=0.1, last_sent_s=0.1, last_acked_s=0.1, busy_s=0.0)
+    quick = replace(
+        ONE,
+        rtt_s=6e-6,
+        min_rtt_s=6e-6,
+        bytes_again=0,
+        last_received_s=0.1,
+        last_sent_s=0.1,
+        last_acked_s=0.1,
+        busy_s=0.0,
+    )
     show_felt(console, felt_times(ServerWatch(80, 8.0, (quick,) * 100, Counters(100, 0, 0, 0), (), True, False, 0.004)))
     lines = stream.getvalue().splitlines()
     for name in ("request to whole answer", "median without these waits", "95 % without these waits"):
@@ -80,7 +89,7 @@ def test_a_watch_shows_outages_between_samples_and_what_is_not_signed() -> None:
         "18 samples are left out, of which 5 failed, as nobody signed them: with them 423 of 431 are good, 98.1 %, as "
         "'cloudcmp sla --unsigned' counts",
         "lines 401 to 420 are after the last head",
-        "1 restarts",
+        "1 restart 1 damaged last line, cut off and kept 1 step of",
         "its watcher still runs, or was killed",
     ):
         assert part in flat

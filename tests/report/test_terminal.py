@@ -7,6 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from tests.report.listed import Listed
@@ -177,3 +179,17 @@ def test_a_table_without_rows_says_so() -> None:
     out = io.StringIO()
     table(Console(file=out, width=80), ("name", "value"), [])
     assert "nothing to show" in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@given(rows=st.lists(st.lists(st.text("ab %<", max_size=40), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_no_line_of_a_table_ends_in_blanks_and_every_word_is_there(rows: list[list[str]], terminal: bool) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=60, force_terminal=terminal, color_system=None)
+    table(console, ["a", "b", "label"], rows)
+    lines = out.getvalue().splitlines()
+    assert all(line == line.rstrip() for line in lines)
+    assert max(map(len, lines)) <= 60
+    shown = "".join(out.getvalue().split())
+    letters = "".join("".join(field.split()) for row in rows for field in row)
+    assert sorted(char for char in shown.removeprefix("ablabel") if char not in "–") == sorted(letters)

@@ -36,7 +36,7 @@ class MoveRequest:
     `refresh` is bytes a day, `100 GB/day`, for `months` (12). `rate` and `rate_out` replace measured throughput.
     `egress` is a table of prices, or `prices`. `ingress` is `0.02 USD/GB`, `put` and `get` are `0.005 USD/1000`; `none`
     says that nothing is taken, nothing at all that the price is unknown. `object_size` is the mean size of an object,
-    `disks` a table of shipped devices.
+    `disks` a table of shipped devices. `anonymise` replaces the names of providers, regions and devices.
     """
 
     size: str
@@ -52,6 +52,7 @@ class MoveRequest:
     put: str | None = None
     get: str | None = None
     disks: Path | None = None
+    anonymise: bool = False
 
 
 def predict_move(
@@ -77,6 +78,8 @@ def predict_move(
         raise UserMistake.at("--months", "nothing is refreshed", "add --refresh '100 GB/day', or leave --months out")
     values, notes = _measured(sources, progress)
     origin = place_name(asked.origin) if asked.origin else HERE
+    if origin == to:
+        raise UserMistake.at("--from", f"the data are in {to} already", "name another region with --to")
     inward = _rate("--rate", asked.rate, values, (origin, to))
     if asked.rate_out is None and asked.rate is not None and (to, origin) not in values:
         outward = inward
@@ -92,7 +95,13 @@ def predict_move(
         size, _refresh(asked.refresh) if asked.refresh else 0.0, months,
         _bytes("--object", asked.object_size) if asked.object_size else None,
     )  # fmt: skip
-    return predicted(move, inward, outward, prices, devices, origin, to), (*notes, *more)
+    found = predicted(move, inward, outward, prices, devices, origin, to), (*notes, *more)
+    if not asked.anonymise:
+        return found
+    from cloudcmp.report.wide_area_names import anonymous_move
+
+    tables = [] if asked.egress in {None, BOOK} else [str(asked.egress)]
+    return anonymous_move(*found, HERE, [*sources, *tables])
 
 
 def _measured(

@@ -104,16 +104,20 @@ class Study:
     def plot(self, cell: str) -> "Figure":
         """Draw the medians of one cell, or of all cells of a metric, with their 5th and 95th percentiles.
 
-        A notebook shows the figure; `.svg` and `.png()` give its files. Raises UserMistake if there is no such cell.
+        A notebook shows the figure; `.svg` and `.png()` give its files. Raises UserMistake if there is no such cell, or
+        no value of it.
         """
         from cloudcmp.app.compare import only
+        from cloudcmp.errors import UserMistake
         from cloudcmp.report.charts import bars
         from cloudcmp.report.charts.base import Styles
         from cloudcmp.report.report_model import StudyView
 
         study = StudyView.of(only(self._view, cell))
-        (figure, *_) = bars.figures(study, Styles.of(study))
-        return figure
+        figures = bars.figures(study, Styles.of(study))
+        if not figures:
+            raise UserMistake.at("plot", f"no candidate has a value of {cell}", "see why in trials()")
+        return figures[0]
 
     @cached_property
     def _view(self) -> "View":

@@ -225,14 +225,6 @@ def save(run: PlatformRun, path: Path) -> int:
     return len(table.value)
 
 
-def write_report(found: PlatformFigures, path: Path) -> Path:
-    """Write the figures as one HTML file, as `report` writes a study's."""
-    from cloudcmp.app.report import write_page
-    from cloudcmp.report import paas_page
-
-    return write_page(path, lambda: paas_page.render(found))
-
-
 def seconds(option: str, text: str) -> float:
     """The seconds of an option's text; raises UserMistake."""
     return above_zero(option, text, parse_seconds, "60 s")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cloudcmp.analysis.wide_area.light import impossible_words, without_impossible
 from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.app.option_values import above_zero, money_per_month
-from cloudcmp.app.region_prices import egress_prices
+from cloudcmp.app.region_prices import BOOK, egress_prices
 from cloudcmp.app.wide_area import wide_area
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.countries import area_of, known_areas
@@ -34,6 +34,7 @@ class RegionsRequest:
     `goal` is `mean`, `p95` (any percentile), `worst` or `within 100 ms`. `within` are areas of regions, `keep` rules
     such as `DE=EU`. `egress` is a table of prices, or `prices` for the price book. `gb` is what a user gets a month, in
     GB (10^9 bytes). `site_cost` and `budget` are money a month. `most` keeps the places with the most people.
+    `anonymise` replaces names as `wan` does, and those of places.
     """
 
     people: Path
@@ -56,6 +57,7 @@ class RegionsRequest:
     last_mile: str | None = None
     most: int | None = None
     seed: int = 1
+    anonymise: bool = False
 
 
 def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = lambda _: None) -> RegionsAnswer:
@@ -86,6 +88,16 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
     found = replace(found, notes=(*area.notes, *impossible_words(impossible), *people.notes, *notes))
+    if asked.anonymise:
+        from cloudcmp.report.wide_area_names import anonymous_regions
+
+        files = (asked.people, asked.cities, asked.vantages, asked.targets)
+        read = [
+            *sources,
+            *(str(one) for one in files if one),
+            *([] if asked.egress in {None, BOOK} else [asked.egress]),
+        ]
+        found, delivery = anonymous_regions(found, area.sites, people.groups, delivery, read)
     return with_sentences(found, delivery)
 
 
@@ -227,11 +239,3 @@ def _budget(asked: RegionsRequest, traffic: "Traffic | None") -> float | None:
         what = f"it is in {money.currency} and the prices are in {traffic.currency}"
         raise UserMistake.at("--budget", what, f"write it in {traffic.currency}")
     return float(money.amount)
-
-
-def write_regions(found: RegionsAnswer, path: Path) -> Path:
-    """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
-    from cloudcmp.app.report import write_page
-    from cloudcmp.report.placement_page import render
-
-    return write_page(path, lambda: render(found))

@@ -1,12 +1,14 @@
 """Writes the report of a study and its figures."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 from cloudcmp.app.over_time import over_time
 from cloudcmp.app.study_view import view
 from cloudcmp.model.fleet import FleetAnswer
+from cloudcmp.model.placement import RegionsAnswer
+from cloudcmp.model.platform import PlatformFigures
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.reach import WideAreaAnswer
 from cloudcmp.model.recommendation import Recommendation
@@ -15,6 +17,14 @@ from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.store.output_files import check_replaceable
+
+Page = View | Recommendation | FleetAnswer | SlaAnswer | Simulation | WideAreaAnswer | RegionsAnswer | PlatformFigures
+_PAGES = {
+    View: "html", Recommendation: "recommendation_page", FleetAnswer: "fleet_page", SlaAnswer: "sla_page",
+    Simulation: "simulation_page", WideAreaAnswer: "wide_area_page", RegionsAnswer: "placement_page",
+    PlatformFigures: "paas_page",
+}  # fmt: skip
+"""The module of `report` that renders each kind of answer; they are loaded only to write one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,7 @@ def report(
     shown = replace(
         shown, history=over_time(shown, folder, anonymise=anonymise), reach=_reach(shown, folder, anonymise=anonymise)
     )
-    path = write_report(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
+    path = write_page(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
 
 
@@ -64,52 +74,18 @@ def _reach(shown: View, folder: Path, *, anonymise: bool) -> WideAreaAnswer | No
     return None if area is None else reach(located(area))
 
 
-def write_report(shown: View, path: Path) -> Path:
-    """Write the HTML report, whole or not at all; replaces a link of that name.
+def write_page(found: Page, path: Path) -> Path:
+    """Write an answer as one HTML file, whole or not at all; replaces a link of that name.
 
     Raises UserMistake if another file has the name.
     """
     from cloudcmp.report import html
 
-    return write_page(path, lambda: html.render(shown))
-
-
-def write_recommendation(found: Recommendation, path: Path) -> Path:
-    """Write a recommendation as one HTML file, as `write_report` writes a report."""
-    from cloudcmp.report import recommendation_page
-
-    return write_page(path, lambda: recommendation_page.render(found))
-
-
-def write_fleet(found: FleetAnswer, path: Path) -> Path:
-    """Write the answer about a fleet as one HTML file, as `write_report` writes a report."""
-    from cloudcmp.report import fleet_page
-
-    return write_page(path, lambda: fleet_page.render(found))
-
-
-def write_sla(found: SlaAnswer, path: Path) -> Path:
-    """Write the answer about service levels as one HTML file, as `write_report` writes a report."""
-    from cloudcmp.report import sla_page
-
-    return write_page(path, lambda: sla_page.render(found))
-
-
-def write_simulation(found: Simulation, path: Path) -> Path:
-    """Write a simulated service as one HTML file, as `write_report` writes a report."""
-    from cloudcmp.report import simulation_page
-
-    return write_page(path, lambda: simulation_page.render(found))
-
-
-def write_page(path: Path, page: Callable[[], str]) -> Path:
-    """Write a page of this program, whole or not at all; raises UserMistake if another file has the name."""
-    from cloudcmp.report import html
-
     check_replaceable(path, "report of cloudcmp", html.is_report)
     path.parent.mkdir(parents=True, exist_ok=True)
+    page: str = import_module(f"cloudcmp.report.{_PAGES[type(found)]}").render(found)
     with OwnedPath(path.parent).folder() as folder:
-        write_whole(folder, path.name, page().encode(), FOR_ALL)
+        write_whole(folder, path.name, page.encode(), FOR_ALL)
     return path
 
 

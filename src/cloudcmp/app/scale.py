@@ -69,9 +69,9 @@ def scale(
     found = with_sentences(found, trace)
     if not anonymise:
         return found
-    from cloudcmp.report.anonymity import Anonymity
+    from cloudcmp.report.anonymity import of_market
 
-    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
+    return of_market(market.keys, sources).rewritten(found)
 
 
 def _failures(sources: Sequence[str]) -> dict[OfferKey, list[float]]:

@@ -19,6 +19,7 @@ from cloudcmp.app.recommend import sold
 from cloudcmp.cost.credits.engine import credit_of
 from cloudcmp.cost.credits.tables import credit_table
 from cloudcmp.errors import OutsideFault, UserMistake
+from cloudcmp.model.market import OfferKey
 from cloudcmp.model.nines import Arrangement, NinesFinding
 from cloudcmp.model.service_level import Claim, ClaimFinding, Clusters, Quantity
 from cloudcmp.model.sla import EvidenceUse, PlannedClaim, SlaAnswer
@@ -38,7 +39,7 @@ class SlaQuestion:
     `claims` are service levels; `every` is the interval of samples of a table. `credits` are names of credit tables,
     `bill` one month's. `utility` is a file. `loss` is that of an hour of downtime, with the cost a month of `one_zone`,
     `two_zones` and `two_regions`; `availability` of one zone is stated in place of samples. `unsigned` also counts
-    samples of evidence that nobody signed.
+    samples of evidence that nobody signed. `anonymise` replaces the names of services, offerings and agreements.
     """
 
     claims: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class SlaQuestion:
     confidence: float = 0.95
     seed: int = 1
     unsigned: bool = False
+    anonymise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +92,23 @@ def sla(
     measured = [one for one in asked.claims if not is_of_watch(one)]
     watchable = [of_watch(one) for one in asked.claims if is_of_watch(one)] if lines else []
     claims = [prove_watch(one, line, question.confidence) for line in lines for one in watchable]
+    keys: list[OfferKey] = []
     of_studies = measured if lines else list(asked.claims)
     for source in studies if of_studies else ():
         progress(f"reading {source}")
-        claims += _of_study(source, of_studies, question.confidence)
+        for key, claim in _of_study(source, of_studies, question.confidence):
+            keys.append(key)
+            claims.append(claim)
     planned = () if sources else tuple(
         PlannedClaim(one, requirement_of(one, question.confidence)) for one in asked.claims
     )  # fmt: skip
     downtimes = [downtime_of(line) for line in lines] if tables else []
     useful = asked.utility
-    chosen = most_useful(useful, sold(studies, progress=progress)) if useful is not None and useful.terms else None
+    chosen = None
+    if useful is not None and useful.terms:
+        market = sold(studies, progress=progress)
+        keys += market.keys
+        chosen = most_useful(useful, market)
     levels = None
     if useful is not None and useful.levels is not None:
         levels = best_level(useful.levels, f"{question.utility}: menasce_ngo")
@@ -111,6 +120,10 @@ def sla(
         simulated=any(one.simulated for one in claims) or (chosen is not None and chosen.simulated),
         notes=() if chosen is None else chosen.notes,
     )  # fmt: skip
+    if question.anonymise:
+        from cloudcmp.report.anonymous_answers import anonymous_sla
+
+        found = anonymous_sla(found, keys, [line.target for line in lines], sources)
     return with_sentences(found)
 
 
@@ -137,7 +150,7 @@ def _watch(
     return timeline(found.watched if unsigned else found.signed), use
 
 
-def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterator[ClaimFinding]:
+def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterator[tuple[OfferKey, ClaimFinding]]:
     """What a study's samples prove of claims about each candidate."""
     # What reads studies takes a second to load, and watched samples need none of it.
     from cloudcmp.analysis.request_samples import cell_named, metric_of, samples_by_launch, trials_by_launch
@@ -172,8 +185,9 @@ def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterat
             metric = metric_of(cell, metrics)
             bound, unit, groups = bound_claim(claim, cell, metric), metric.unit, samples_by_launch(plan, cell, measured)
         for one in plan.candidates:
-            yield prove(bound, str(key_of(one)), groups.get(one.index, []), Clusters.LAUNCH, unit, span_s=span,
-                        confidence=confidence, simulated=one.simulated)  # fmt: skip
+            key = key_of(one)
+            yield key, prove(bound, str(key), groups.get(one.index, []), Clusters.LAUNCH, unit, span_s=span,
+                             confidence=confidence, simulated=one.simulated)  # fmt: skip
 
 
 def _nines(asked: _Asked, lines: Sequence[Timeline], confidence: float) -> Iterator[NinesFinding]:

@@ -53,11 +53,3 @@ def check_kind(sources: Sequence[str], urls: Sequence[str], out: Path | None) ->
         raise UserMistake.at("cloudcmp wan", "no source is given", "name a table or a study, or write --to URL")
     if out is not None and not urls:
         raise UserMistake.at("--out", "only a look with --to is written as a table", "use --json or --page FILE")
-
-
-def write_wan(found: WideAreaAnswer, path: Path) -> Path:
-    """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
-    from cloudcmp.app.report import write_page
-    from cloudcmp.report.wide_area_page import render
-
-    return write_page(path, lambda: render(found))

@@ -104,9 +104,9 @@ def answer(
 
     found = fleet(sources, asked, purchase=purchase, study=study, progress=ignore if json else warn)
     if page is not None:
-        from cloudcmp.app.report import write_fleet
+        from cloudcmp.app.report import write_page
 
-        write_fleet(found, page)
+        write_page(found, page)
     if json:
         emit("recommend", {"fleet": fleet_document(found)}, (*found.cautions, *found.notes))
     else:

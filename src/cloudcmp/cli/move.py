@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Anonymise, Json, option
 from cloudcmp.cli.output import console, emit, ignore, warn
 
 
@@ -41,6 +41,7 @@ def move(
     disks: Annotated[
         Path | None, option("--disks", "Devices that are shipped, instead of the provider's.", "CSV")
     ] = None,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> None:
     """Predict the days and the money to bring data into a region, to refresh them, and to leave again.
@@ -57,6 +58,7 @@ def move(
     asked = use_case.MoveRequest(
         size=size, to=to, origin=origin, refresh=refresh, months=months, rate=rate, rate_out=rate_out, egress=egress,
         ingress=ingress, object_size=object_size, put=put, get=get, disks=disks,
+        anonymise=anonymise,
     )  # fmt: skip
     found, notes = use_case.predict_move(sources or (), asked, progress=ignore if json else warn)
     if json:

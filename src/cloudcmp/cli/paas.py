@@ -87,7 +87,9 @@ def paas(
     if out is not None:
         use_case.save(found.run, out)
     if report is not None:
-        use_case.write_report(found, report)
+        from cloudcmp.app.report import write_page
+
+        write_page(found, report)
     if json:
         from cloudcmp.report.paas_documents import paas as document
 

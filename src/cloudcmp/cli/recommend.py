@@ -139,9 +139,9 @@ def recommend(
     )  # fmt: skip
     found = use_case.recommend(sources, asked, purchase=bought, progress=progress, anonymise=anonymise)
     if page is not None:
-        from cloudcmp.app.report import write_recommendation
+        from cloudcmp.app.report import write_page
 
-        write_recommendation(found, page)
+        write_page(found, page)
     if json:
         from cloudcmp.report import documents
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Anonymise, Json, option
 from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, say, warn
 
 
@@ -64,6 +64,7 @@ def regions(
         bool, typer.Option("--all", help="Also show every set on the price front, and regions that are left out.")
     ] = False,
     page: Annotated[Path | None, option("--page", "Also write the answer, with a map, as HTML.", "FILE")] = None,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
     """Find the regions that serve a population best, and what they cost.
@@ -83,10 +84,13 @@ def regions(
         people=people, sites=sites, goal=goal, limit=limit, cities=cities, vantages=vantages, targets=targets,
         providers=tuple(provider or ()), mix=mix, within=tuple(within or ()), keep=tuple(keep or ()), egress=egress,
         gb=gb, users=users, site_cost=site_cost, budget=budget, cdn=cdn, last_mile=last_mile, most=largest, seed=seed,
+        anonymise=anonymise,
     )  # fmt: skip
     found = use_case.regions(sources, asked, progress=ignore if json else warn)
     if page is not None:
-        use_case.write_regions(found, page)
+        from cloudcmp.app.report import write_page
+
+        write_page(found, page)
     if json:
         from cloudcmp.report.placement_documents import regions as document
 

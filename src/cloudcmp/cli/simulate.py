@@ -37,9 +37,9 @@ def simulate(
         scenario, variants=variant or (), seed=seed, runs=runs, progress=ignore if json or quiet else warn
     )  # fmt: skip
     if page is not None:
-        from cloudcmp.app.report import write_simulation
+        from cloudcmp.app.report import write_page
 
-        write_simulation(found, page)
+        write_page(found, page)
     if json:
         from cloudcmp.report.simulation_documents import simulation
 

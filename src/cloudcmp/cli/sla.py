@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Anonymise, Json, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, say, warn
 
 
@@ -47,6 +47,7 @@ def sla(
     confidence: Annotated[float, typer.Option("--confidence", metavar="P", help="How sure each bound is.")] = 0.95,
     page: Annotated[Path | None, option("--page", "Also write the answer as one HTML file.", "FILE")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of resampled days.")] = 1,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
     """Say what samples prove of a service level: met, broken, or cannot tell; and what it is worth in money.
@@ -69,13 +70,13 @@ def sla(
 
     question = use_case.SlaQuestion(
         tuple(claim or ()), every, tuple(credits or ()), bill, utility, loss, availability, one_zone, two_zones,
-        two_regions, confidence, seed, unsigned,
+        two_regions, confidence, seed, unsigned, anonymise,
     )  # fmt: skip
     found = use_case.sla(sources or (), question, progress=ignore if json else warn)
     if page is not None:
-        from cloudcmp.app.report import write_sla
+        from cloudcmp.app.report import write_page
 
-        write_sla(found, page)
+        write_page(found, page)
     if json:
         from cloudcmp.report.sla_documents import sla as document
 

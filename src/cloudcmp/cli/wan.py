@@ -70,7 +70,9 @@ def wan(
     if out is not None:
         wan_look.save(found, out)
     if page is not None:
-        use_case.write_wan(found, page)
+        from cloudcmp.app.report import write_page
+
+        write_page(found, page)
     if json:
         emit("wan", wide_area_document(found), found.cautions)
         return

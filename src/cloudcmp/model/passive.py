@@ -49,8 +49,8 @@ class ServerWatch:
     """What was seen of a server's port in `seconds`: its connections, counters, and its queue at each look.
 
     `queue` are pairs of the connections that waited to be accepted, and the most that may wait. `every_end` is true if
-    the kernel reported each connection as it ended; else `connections` are those that were open at a look. `lost` is
-    true if the kernel had to drop reports. `tick_s` is the length of the kernel's ticks, in which it counts all
+    the kernel reported each connection as it ended; else `connections` are only those that were open at a look. `lost`
+    is true if the kernel had to drop reports. `tick_s` is the length of the kernel's ticks, in which it counts all
     times but round trips.
     """
 

@@ -34,7 +34,7 @@ def with_truth(
     candidates: Sequence[Candidate], cells: Sequence[str], seed: int, metrics: Mapping[str, Metric] = METRICS,
     vantages: Sequence[VantagePoint] = (),
 ) -> tuple[Candidate, ...]:  # fmt: skip
-    """The candidates; simulated ones get a truth in every cell of the plan and a boot time.
+    """The candidates; simulated ones get a boot time, and a truth in every cell of the plan that they can have.
 
     The study's own values are kept; the text with most of a cell's parameters counts. For a percentile metric, a text
     without `percentile` plants the median, and the tail is drawn once for all candidates, so that equal planted values
@@ -60,6 +60,7 @@ def _with_truth(
     drawn = tuple(
         (str(cell), afar.truth(cell) or _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed))
         for cell in cells
+        if not afar.lacks(cell)
     )
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
 

@@ -19,7 +19,7 @@ DETOUR = 1.6
 """How much longer than the great circle a path is; measured ones are between about 1.2 and 2.5."""
 _LAST_MILE_S, _NAME_S, _SERVER_S = 3e-3, 8e-3, 2e-3
 _TYPICAL_S = 0.09
-_RTT, _SIZE = "wan_rtt_s", "size_bytes"
+_RTT, _TLS, _SIZE = "wan_rtt_s", "wan_tls_s", "size_bytes"
 
 
 class Ways:
@@ -39,6 +39,10 @@ class Ways:
         self._seed = seed
         self._tls = bool(candidate.service and candidate.service.endpoint.startswith("https"))
 
+    def lacks(self, cell: Cell) -> bool:
+        """True for the handshake of an endpoint without TLS, unless the study plants it: there is none."""
+        return cell.metric == _TLS and not self._tls and best(cell, self._written) is None
+
     def truth(self, cell: Cell) -> CellTruth | None:
         """The truth of a cell; None if the study plants it, or has no such vantage point."""
         if not cell.metric.startswith("wan_") or cell.get("vantage") not in self._at or best(cell, self._written):
@@ -57,11 +61,11 @@ class Ways:
             "wan_dns_s": _NAME_S,
             _RTT: rtt,
             "wan_connect_s": rtt,
-            "wan_tls_s": rtt + _SERVER_S,
+            **({_TLS: rtt + _SERVER_S} if self._tls else {}),
             "wan_first_byte_s": rtt + _SERVER_S,
             "wan_transfer_s": max(trips - 1, 0) * rtt + 1e-5,
         }
-        parts["wan_page_s"] = sum(parts.values()) - rtt - (0.0 if self._tls else parts["wan_tls_s"])
+        parts["wan_page_s"] = sum(parts.values()) - rtt
         return parts.get(cell.metric)
 
     def _rtt_s(self, vantage: str) -> float:

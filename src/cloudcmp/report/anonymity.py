@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from pathlib import PurePath
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.steadiness import Steadiness, SteadinessView
 from cloudcmp.model.terms import NO_TERMS
 from cloudcmp.model.view import View
+from cloudcmp.model.wide_area import Site
 from cloudcmp.report.redaction import hidden
 
 T = TypeVar("T")
@@ -104,12 +106,15 @@ class Anonymity:
         }
 
     def rewritten(self, value: T) -> T:
-        """A frozen value with all its texts and names of offerings replaced, however deep."""
+        """A frozen value with all its texts and names of offerings and regions replaced, however deep."""
         return self._rewritten(value)  # type: ignore[no-any-return]
 
     def _rewritten(self, value: Any) -> Any:
         if isinstance(value, OfferKey):
             return self.key(value)
+        if isinstance(value, Site):
+            key = self.key(OfferKey(value.provider, value.region, ""))
+            return replace(value, provider=key.provider, region=key.region)
         if type(value) is str:
             return self.text(value)
         if type(value) in {tuple, frozenset, list}:
@@ -153,8 +158,21 @@ def of_plan(plan: Plan) -> Anonymity:
 
 
 def of_market(keys: Iterable[OfferKey], sources: Sequence[str]) -> Anonymity:
-    """The new names of offerings in their order, and of the sources that know them."""
-    return Anonymity(keys, dict.fromkeys(sources, "a source"))
+    """The new names of offerings in their order, and of the sources that know them, as paths or by their file names."""
+    return Anonymity(keys, sources_words(sources))
+
+
+def of_places(
+    places: Iterable[tuple[str, str]], sources: Sequence[str] = (), more: Mapping[str, str] | None = None
+) -> Anonymity:
+    """The new names of providers and their regions in their order, and of the sources, as those of offerings."""
+    keys = [OfferKey(provider, region, "") for provider, region in places]
+    return Anonymity(keys, {**sources_words(sources), **(more or {})})
+
+
+def sources_words(sources: Sequence[str]) -> dict[str, str]:
+    """What replaces the names of sources, as paths or by their file names."""
+    return dict.fromkeys([name for one in sources for name in (one, PurePath(one).name)], "a source")
 
 
 def of_candidates(

@@ -6,9 +6,11 @@ The names are those of `anonymity`. What only words of a cloud could tell, such 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cloudcmp.model.credits import CreditTable
 from cloudcmp.model.history import History, Track
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.model.start import CloudAccess, FetchedPrices, StarterStudy
 from cloudcmp.report.anonymity import (
     Anonymity,
@@ -17,6 +19,7 @@ from cloudcmp.report.anonymity import (
     check_cells,
     of_candidates,
     of_plan,
+    sources_words,
 )
 
 
@@ -82,3 +85,32 @@ def anonymous_start(
 def _place(names: Anonymity, provider: str, region: str) -> tuple[str, str]:
     key = names.key(OfferKey(provider, region, ""))
     return key.provider, key.region
+
+
+def anonymous_sla(
+    found: SlaAnswer, keys: Sequence[OfferKey], targets: Sequence[str], sources: Sequence[str]
+) -> SlaAnswer:  # fmt: skip
+    """An answer about service levels under the new names of offerings; services that were watched are numbered.
+
+    So are agreements, whose words are left out: they name their provider. Sentences are made from what is returned.
+    """
+    services = {name: f"service {at}" for at, name in enumerate(dict.fromkeys(targets), 1)}
+    names = Anonymity(keys, {**sources_words(sources), **services})
+    tables = list(dict.fromkeys(one.table.name for one in found.credits))
+    new = names.rewritten(replace(found, credits=()))
+    return replace(
+        new,
+        credits=tuple(
+            replace(
+                one, target=services[one.target], table=_agreement(one.table, tables.index(one.table.name) + 1),
+            )
+            for one in found.credits
+        ),
+    )  # fmt: skip
+
+
+def _agreement(table: CreditTable, number: int) -> CreditTable:
+    name = f"agreement {number}"
+    return replace(
+        table, name=name, title=name, provider="", source="", down="as it says", bring=("what it asks for",), assumed=()
+    )

@@ -52,16 +52,21 @@ _FOLDER = resources.files("cloudcmp.report") / "templates"
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A figure as an element of the page, of drawing elements alone."""
+    """A figure as an element of the page, of drawing elements alone: one, or one for each panel if it `fits`."""
 
     name: str
     title: str
     caption: str
-    drawing: Markup
+    drawings: tuple[Markup, ...]
+    fits: bool
 
     @classmethod
     def of(cls, figure: Figure) -> "_Picture":
-        return cls(figure.name, figure.title, figure.caption, Markup(inlined(figure.svg, figure.name)))  # noqa: S704 - cleaned
+        drawings = tuple(
+            Markup(inlined(svg, f"{figure.name}{f'-{at}' if at else ''}"))  # noqa: S704 - cleaned
+            for at, svg in enumerate((figure.svg, *figure.more))
+        )
+        return cls(figure.name, figure.title, figure.caption, drawings, figure.fits)
 
 
 def is_report(head: bytes) -> bool:
@@ -140,6 +145,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         network_title=network.TITLE,
         network_pictures=[one for one in pictures if one.name in network_charts.NAMES],
         reach=list(wide_area_sheets.sheets(view.reach)) if view.reach else [],
+        reach_shown=wide_area_sheets.SHOWN,
         reach_title=wide_area_sheets.TITLE,
         reach_lines=wide_area_sheets.sentences(view.reach) if view.reach else [],
         reach_pictures=[_Picture.of(one) for one in wide_area_charts.figures(view.reach)] if view.reach else [],

@@ -18,7 +18,7 @@ from cloudcmp.model.platform import (
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import Money, format_money, format_quantity
+from cloudcmp.units import Money, counted, format_money, format_quantity
 
 _KINDS = {
     LimitKind.TIME: "time of a request",
@@ -46,8 +46,7 @@ def headline(found: PlatformFigures) -> str:
     """How much was measured."""
     many = len(found.run.platforms)
     ok = sum(not one.reason for one in found.run.requests)
-    platforms = "1 platform" if many == 1 else f"{many} platforms"
-    return f"{platforms}, {len(found.run.requests):,} requests, {ok:,} answered"
+    return f"{counted(many, 'platform')}, {counted(len(found.run.requests), 'request')}, {ok:,} answered"
 
 
 def lines(found: PlatformFigures) -> Iterator[tuple[str, str]]:
@@ -101,7 +100,7 @@ def _cold_words(cold: ColdStart) -> str:
 
 def _load_words(out: ScaleOut) -> str:
     if out.settled_s is None:
-        return f"no answer to {out.started} requests"
+        return f"no answer to {counted(out.started, 'request')}"
     grew = f"{len(out.points)} {'instance' if len(out.points) == 1 else 'instances'}"
     rates = f"{out.rate_before:.3g} answers/s at first, {out.rate_after:.3g} at the end"
     return f"{grew} had answered {out.settled_s:.2f} s after a step to {out.asked} in flight; {rates}"

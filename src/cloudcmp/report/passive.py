@@ -4,7 +4,7 @@ from rich.console import Console
 
 from cloudcmp.model.passive import FeltTimes, Figure, Unseen
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import format_quantity, format_seconds
+from cloudcmp.units import counted, format_quantity, format_seconds
 
 _WORDS = {
     Unseen.WAY_IN: "what is lost on the way to the server (taken to be as much as on the way back)",
@@ -28,7 +28,7 @@ def show_felt(console: Console, found: FeltTimes) -> None:
         felt = _value(found.mean, found.tick_s) + ("" if found.mean.bounds is None else f" ({_interval(found.mean)})")
         text = f"port {found.port}: clients felt {felt} for a request on a new connection, on average"
         labelled(console, "ANSWER", text, "bold")
-        text = f"estimated from {found.n} connections in {format_seconds(found.seconds)}; 95 % intervals"
+        text = f"estimated from {counted(found.n, 'connection')} in {format_seconds(found.seconds)}; 95 % intervals"
         labelled(console, "", text)
         say(console, "")
         _parts(console, found)
@@ -38,8 +38,10 @@ def show_felt(console: Console, found: FeltTimes) -> None:
         text = f"{found.queue_mean:.2f} on average, {found.queue_most} at most, of {found.queue_limit} that may{wait}"
         labelled(console, "QUEUE", f"connections that waited to be accepted: {text}")
     if found.unused or found.unseen:
-        text = f"{found.unused} connections gave no time"
-        text += "" if found.unseen is None else f"; {found.unseen} were accepted, here or at other ports, and not seen"
+        text = f"{counted(found.unused, 'connection')} gave no time"
+        if found.unseen is not None:
+            verb = "was" if found.unseen == 1 else "were"
+            text += f"; {found.unseen:,} {verb} accepted, here or at other ports, and not seen"
         labelled(console, "LEFT OUT", text, "yellow")
     text = f"times under {format_quantity(found.tick_s, 's')}: the kernel counts those of answers in such ticks"
     for at, one in enumerate([*([text] if found.n else []), *(_WORDS[one] for one in found.cannot_see)]):

@@ -14,7 +14,7 @@ from cloudcmp.answer.placement.sentences import (
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, RegionSet
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import format_quantity
+from cloudcmp.units import counted, format_quantity
 
 _FRONT = 8
 _LEFT = 5
@@ -23,7 +23,7 @@ _LEFT = 5
 def show_regions(console: Console, found: RegionsAnswer, *, every: bool = False) -> None:
     """Print the answer; `every` adds the whole front and all regions that are left out."""
     say(console, headline(found), "bold")
-    say(console, counted(found), "dim")
+    say(console, basis(found), "dim")
     say(console, "")
     for label, text, style in lines(found):
         labelled(console, label, text, style)
@@ -41,14 +41,12 @@ def show_regions(console: Console, found: RegionsAnswer, *, every: bool = False)
 def headline(found: RegionsAnswer) -> str:
     """What is asked: `3 regions with the least mean round trip of people`."""
     many = len(found.best.regions)
-    return f"{many} region{'s' * (many != 1)} with the least {goal_words(found.goal)}"
+    return f"{counted(many, 'region')} with the least {goal_words(found.goal)}"
 
 
-def counted(found: RegionsAnswer) -> str:
+def basis(found: RegionsAnswer) -> str:
     """How many people, places and regions: one line."""
-    places, regions = (
-        f"{many:,} {word}{'s' * (many != 1)}" for many, word in ((found.groups, "place"), (found.sites, "region"))
-    )
+    places, regions = (counted(many, word) for many, word in ((found.groups, "place"), (found.sites, "region")))
     return f"{_people(found.people)} people in {places} | {regions} can be chosen"
 
 
@@ -160,7 +158,8 @@ def _front(found: RegionsAnswer, most: int | None) -> Grid:
     ]
     within = f"within {format_quantity(found.limit_s, 's')}"
     heads: list[str | Head] = ["regions", *map(Head, (_value_head(found), within, f"{found.currency}/month"))]
-    how = f"of all {found.tried:,} sets" if found.whole else f"of the {found.tried:,} sets that weights of money select"
+    sets = counted(found.tried, "set")
+    how = f"of all {sets}" if found.whole else f"of the {sets} that weights of money select"
     left = len(found.front) - len(shown)
     note = f"{how}; {left} between these, see --all" if left else how
     return _grid("None is both cheaper and better: time against money", heads, rows, note)

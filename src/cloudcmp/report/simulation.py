@@ -18,7 +18,7 @@ from cloudcmp.model.simulation import (
 )
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import Money, format_quantity, format_seconds
+from cloudcmp.units import Money, counted, format_quantity, format_seconds
 
 ORIGIN = "SIMULATED"
 _ACROSS = 4
@@ -50,7 +50,7 @@ def basis(scenario: Scenario) -> str:
     one = "messages" if scenario.mode is Mode.MESSAGES else "requests one by one"
     if scenario.mode is Mode.MESSAGES and scenario.grouping[0] > 1:
         one = f"messages of {scenario.grouping[0]:,} requests"
-    runs = f"{scenario.runs} runs" if scenario.runs > 1 else "1 run"
+    runs = counted(scenario.runs, "run")
     return f"seed {scenario.seed} | {runs} of {_span(scenario)} | {one}, sent {_SENT[scenario.arrivals]}"
 
 
@@ -255,16 +255,13 @@ def _search_words(found: Simulation, result: Found) -> str:
         return f"{' and '.join(result.choice.centres)}: {aim} {need}; {_figure(found.scenario, result.choice)}"
     if result.lack is SearchLack.UNDECIDED:
         return f"cannot tell yet which set has {aim} {need}: intervals of the simulation are too wide; more --runs help"
+    assert found.scenario.search is not None
+    sets = f"no set of at most {counted(found.scenario.search.choose, 'data centre')} comes {need}"
     holding = [one for one in result.options if not one.overloaded]
     if not holding:
-        return f"no set of at most {_most(found.scenario)} is {need}: each is asked for more than it can do"
+        return f"{sets}: each is asked for more than it can do"
     best = min(holding, key=lambda one: one.overall.value)
-    return f"no set of at most {_most(found.scenario)} is {need}; the fastest over all is {' and '.join(best.centres)}"
-
-
-def _most(scenario: Scenario) -> int:
-    assert scenario.search is not None
-    return scenario.search.choose
+    return f"{sets}; the fastest over all is {' and '.join(best.centres)}"
 
 
 def aim_words(scenario: Scenario) -> tuple[str, str]:

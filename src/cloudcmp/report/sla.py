@@ -12,6 +12,7 @@ from cloudcmp.report.grids import Grid
 from cloudcmp.report.sla_claims import budget_grid, claim_grids, needs_grid, planned_grid, windows_grid
 from cloudcmp.report.sla_money import credit_grid, expected_words, levels_grid, nines_grid, unwatched, utility_grids
 from cloudcmp.report.table import labelled, say, table
+from cloudcmp.units import are, counted
 
 _MOST_SENTENCES = 4
 """Of more claims the tables tell."""
@@ -66,12 +67,13 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         if used.unsigned:
             with_them = f"are left out; with them, as --unsigned counts, {_good(used)} of samples are good"
             how = "count, as asked" if used.counted else with_them
-            yield (f"{used.source}: {used.unsigned:,} of {used.samples:,} samples, of which {used.unsigned_failed:,} "
-                   f"failed, {how}; no watcher signed them that wrote them, and anyone with the folder could have "
-                   "written them")  # fmt: skip
+            failed = f"of which {used.unsigned_failed:,} failed"
+            yield (f"{used.source}: {used.unsigned:,} of {counted(used.samples, 'sample')}, {failed}, {how}; no watcher "
+                   "signed them that wrote them, and anyone with the folder could have written them")  # fmt: skip
     for one in found.claims:
         if one.failed and one.claim.share is None:
-            yield f"'{one.claim.text}': {one.failed:,} of {one.n:,} samples failed and are in no mean"
+            many = f"{one.failed:,} of {counted(one.n, 'sample')} failed and {are(one.failed)}"
+            yield f"'{one.claim.text}': {many} in no mean"
     for credit in found.credits:
         known = credit.table
         yield f"{known.name}: text of {known.text_of}, known from {known.verified.value}"

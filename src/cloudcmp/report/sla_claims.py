@@ -6,6 +6,7 @@ from cloudcmp.answer.sla.sentences import clusters_words
 from cloudcmp.answer.sla.words import (
     bounds_words,
     figure_name,
+    long_words,
     share_words,
     span_words,
     target_words,
@@ -25,7 +26,7 @@ from cloudcmp.model.service_level import (
 from cloudcmp.model.sla import PlannedClaim
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head
-from cloudcmp.units import format_quantity
+from cloudcmp.units import are, counted, format_bound, format_quantity
 
 _MOST_WINDOWS = 12
 
@@ -83,7 +84,8 @@ def _figure(one: ClaimFinding) -> str | None:
     words = f"the {figure_name(one.claim)} is {format_quantity(one.figure, one.unit)}"
     if one.figure_bounds is None:
         return words
-    low, high = (format_quantity(end, one.unit) for end in (one.figure_bounds.low, one.figure_bounds.high))
+    low = format_bound(one.figure_bounds.low, one.unit, upper=False)
+    high = format_bound(one.figure_bounds.high, one.unit, upper=True)
     return f"{words} ({low} to {high})"
 
 
@@ -94,14 +96,17 @@ def windows_grid(found: ClaimFinding) -> Grid:
     rows = [_window(found, one) for one in ranked[:_MOST_WINDOWS]]
     more = len(ranked) - len(rows)
     notes = ["at least, at most: bounds of the whole window, what nobody saw counted as bad, and as good"]
-    notes += [f"{more} more windows are in --json"] if more else []
+    notes += [f"{counted(more, 'more window')} {are(more)} in --json"] if more else []
     heads = ("window", "standing", Head("n"), Head("bad"), Head("seen"), Head("at least"), Head("at most"),
              Head("unseen"))  # fmt: skip
     return Grid(f"{found.claim.text}, {found.subject}: windows in UTC", heads, tuple(rows), "; ".join(notes))
 
 
 def _window(found: ClaimFinding, one: WindowFinding) -> tuple[str | None, ...]:
-    low, high = (None if end is None else value_words(found.claim, found.unit, end) for end in (one.low, one.high))
+    low, high = (
+        None if end is None else value_words(found.claim, found.unit, end, upper=upper)
+        for end, upper in ((one.low, False), (one.high, True))
+    )
     return (
         window_words(found.claim, one), one.standing.value, f"{one.n:,}",
         None if one.misses is None else f"{one.misses:,}", value_words(found.claim, found.unit, one.value), low, high,
@@ -114,7 +119,12 @@ def budget_grid(found: ClaimFinding) -> Grid:
     budget = found.budget
     assert budget is not None  # only claims with one are asked
     rows = tuple(
-        (span_words(one.span_s), f"{one.n:,}", f"{one.rate:.3g}", f"{one.bounds.low:.3g} to {one.bounds.high:.3g}")
+        (
+            span_words(one.span_s),
+            f"{one.n:,}",
+            f"{one.rate:.3g}",
+            f"{format_bound(one.bounds.low, '1', upper=False)} to {format_bound(one.bounds.high, '1', upper=True)}",
+        )
         for one in budget.burns
     )
     spent = time_words(budget.spent_s)
@@ -155,7 +165,7 @@ def _requirements(title: str, claims: Sequence[tuple[Claim, Requirement]]) -> Gr
     days = next((one.days for _, one in claims if one.days), ())
     note = ""
     if days:
-        words = ", ".join(f"{one.days:,.3g} days if they last {span_words(one.outage_s)}" for one in days)
-        note = f"in general an availability takes days, because outages last: {words} on average and none is seen"
+        words = ", ".join(f"{long_words(one.days * 86400)} if they last {span_words(one.outage_s)}" for one in days)
+        note = f"in general an availability takes long, because outages last: {words} on average and none is seen"
     heads = ("claim", Head("share"), Head("0 bad"), Head("1 bad"), Head("5 bad"), Head("one every"))
     return Grid(title, heads, tuple(rows), note)

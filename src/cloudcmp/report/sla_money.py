@@ -128,7 +128,8 @@ def nines_grid(found: NinesFinding) -> Grid:
     rows = [row for one in found.arrangements for row in _arrangement(one)]
     how = f"one zone: {share_words(found.availability)}"
     if found.bounds is not None:
-        how += f" measured ({share_words(found.bounds.low)} to {share_words(found.bounds.high)}; n = {found.n:,})"
+        low, high = share_words(found.bounds.low, upper=False), share_words(found.bounds.high, upper=True)
+        how += f" measured ({low} to {high}; n = {found.n:,})"
     measured = "" if found.measured is None else f"; the two watches are correlated by {found.measured:.2f}"
     note = (
         f"{how}{measured}; correlated: 0 if outages are independent, 1 if they are the same; total: with the loss; "

@@ -143,7 +143,10 @@ def _grid(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]
         drawn.add_column(safe(console, head.title), justify=justify, width=width, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         drawn.add_row(*row)
-    console.print(drawn, highlight=False)
+    for line in console.render_lines(drawn, pad=False):
+        shown = Text.assemble(*((part.text, part.style or "") for part in line))
+        shown.rstrip()
+        put(console, shown)
 
 
 def _blocks(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from cloudcmp.model.watch import LineSpan
 from cloudcmp.model.watch_summary import Outage, WatchedFolder, WatchSummary
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import format_quantity, format_seconds
+from cloudcmp.units import are, counted, format_quantity, format_seconds
 
 _MOST_OUTAGES = 20
 _BOUNDS = (
@@ -43,7 +43,9 @@ def _summary(console: Console, one: WatchedFolder) -> None:
     if found.n:
         here, *more = found.hour
         needs = ", ".join(f"{one.proves * 100:g} % needs one every {format_quantity(one.every_s, 's')}" for one in more)
-        text = f"{here.samples} samples without a failure prove at least {percent(here.proves, math.floor)}; {needs}"
+        verb = "proves" if here.samples == 1 else "prove"
+        text = (f"{counted(here.samples, 'sample')} without a failure {verb} at least "
+                f"{percent(here.proves, math.floor)}; {needs}")  # fmt: skip
         labelled(console, "AN HOUR", text)
         labelled(console, "BOUNDS", _BOUNDS)
     if found.outages:
@@ -57,7 +59,8 @@ def _summary(console: Console, one: WatchedFolder) -> None:
              f"{format_quantity(one.bounds.low, 's')} to {format_quantity(one.bounds.high, 's')}"]
             for one in found.percentiles
         ]  # fmt: skip
-        note = f"of {found.percentiles[0].n} good answers, until the last byte; each bound is right in 95 % of cases"
+        many = counted(found.percentiles[0].n, "good answer")
+        note = f"of {many}, until the last byte; each bound is right in 95 % of cases"
         table(console, ["percentile", Head("response"), Head("bounds")], rows, title="Response times", note=note)
 
 
@@ -66,7 +69,7 @@ def availability_words(found: WatchSummary) -> str:
     if found.availability is None or found.availability_bounds is None:
         return "no sample yet"
     low, high = found.availability_bounds.low, found.availability_bounds.high
-    return (f"good in {found.n_ok} of {found.n} samples, {percent(found.availability)} "
+    return (f"good in {found.n_ok:,} of {counted(found.n, 'sample')}, {percent(found.availability)} "
             f"(at least {percent(low, math.floor)}, at most {percent(high, math.ceil)})")  # fmt: skip
 
 
@@ -74,9 +77,9 @@ def left_out_words(one: WatchedFolder) -> str:
     """How many samples the answer leaves out, and what it would be with them, as a sentence."""
     found = one.summary
     n, good = found.n + one.unsigned_samples, found.n_ok + one.unsigned_samples - one.unsigned_failed
-    samples = "1 sample is" if one.unsigned_samples == 1 else f"{one.unsigned_samples:,} samples are"
-    return (f"{samples} left out, of which {one.unsigned_failed:,} failed, as nobody signed them: with them {good} of "
-            f"{n} are good, {percent(good / n)}, as 'cloudcmp sla --unsigned' counts")  # fmt: skip
+    left = f"{counted(one.unsigned_samples, 'sample')} {are(one.unsigned_samples)} left out"
+    return (f"{left}, of which {one.unsigned_failed:,} failed, as nobody signed them: with them {good:,} of "
+            f"{n:,} are good, {percent(good / n)}, as 'cloudcmp sla --unsigned' counts")  # fmt: skip
 
 
 def _outages(console: Console, found: Sequence[Outage]) -> None:
@@ -117,19 +120,20 @@ def _length(one: Outage) -> str:
 
 def _evidence(console: Console, one: WatchedFolder) -> None:
     say(console, "")
-    text = f"{one.lines} lines, signed up to line {one.signed_lines} ({one.heads} heads) by {one.signer}"
+    heads = counted(one.heads, "head")
+    text = f"{counted(one.lines, 'line')}, signed up to line {one.signed_lines} ({heads}) by {one.signer}"
     labelled(console, "EVIDENCE", text)
     if one.unsigned:
         labelled(console, "UNSIGNED", unsigned_words(one), "yellow")
     if one.head_sha256:
         labelled(console, "", f"head {one.signed_lines} {one.head_sha256}")
-    for number, what in (
-        (one.starts - 1, "restarts"),
-        (one.mends, "damaged last lines that were cut off and kept"),
-        (one.clock_steps, "steps of the watcher's clock: times across one cannot be compared"),
+    for number, what, more in (
+        (one.starts - 1, "restart", ""),
+        (one.mends, "damaged last line", ", cut off and kept"),
+        (one.clock_steps, "step", " of the watcher's clock: times across one cannot be compared"),
     ):
         if number > 0:
-            labelled(console, "", f"{number} {what}", "yellow")
+            labelled(console, "", f"{counted(number, what)}{more}", "yellow")
     if not one.ended:
         labelled(console, "", "its watcher still runs, or was killed", "yellow")
 
@@ -137,9 +141,13 @@ def _evidence(console: Console, one: WatchedFolder) -> None:
 def verified_words(one: WatchedFolder) -> str:
     """How far a folder of evidence is as it was written and signed."""
     if not one.unsigned:
-        return f"{one.folder}: all {one.lines} lines are as they were written and signed"
+        return f"{one.folder}: {_all(one.lines)} written and signed"
     return (f"{one.folder}: signed up to line {one.signed_lines}; {_spans(one.unsigned)} chained only: anyone with the "
             "folder could have written them")  # fmt: skip
+
+
+def _all(lines: int) -> str:
+    return "its one line is as it was" if lines == 1 else f"all {lines:,} lines are as they were"
 
 
 def unsigned_words(one: WatchedFolder) -> str:

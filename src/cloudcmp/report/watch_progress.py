@@ -11,7 +11,7 @@ from rich.live import Live
 from cloudcmp.model.watch import WatchSample
 from cloudcmp.report.table import safe, say
 from cloudcmp.report.watch import moment
-from cloudcmp.units import format_quantity, format_seconds
+from cloudcmp.units import counted, format_quantity, format_seconds
 
 
 class _LiveLine:
@@ -58,7 +58,7 @@ class WatchProgress(_LiveLine):
             self._was_ok[target] = sample.ok
             time = "" if sample.response_s is None else f" in {format_quantity(sample.response_s, 's')}"
             last = f"{moment(sample.at)} {'good' if sample.ok else sample.reason}{time}"
-            self._draw(f"{self._good.total()} samples, {self._good[False]} failed; {last}")
+            self._draw(f"{counted(self._good.total(), 'sample')}, {self._good[False]} failed; {last}")
 
     def signed(self, target: str, lines: int, sha256: str) -> None:
         """Give a signed head to the witness."""
@@ -89,4 +89,4 @@ class CountDown(_LiveLine):
 
     def show(self, connections: int, left_s: float) -> None:
         """Show how many connections were seen, and how long it still takes."""
-        self._draw(f"{connections} connections, {format_seconds(max(0.0, left_s))} left")
+        self._draw(f"{counted(connections, 'connection')}, {format_seconds(max(0.0, left_s))} left")

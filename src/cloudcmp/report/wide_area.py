@@ -1,6 +1,6 @@
 """Prints how providers reach vantage points: the answer first, then the tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,7 +12,7 @@ from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import format_quantity
+from cloudcmp.units import counted, format_quantity
 
 _SHOWN = 5
 _MODELLED = "MODELLED"
@@ -38,10 +38,10 @@ def counts(found: WideAreaAnswer) -> str:
     """What the answer rests on: vantage points, regions, paths, and what they are."""
     area = found.area
     if found.looks:
-        return f"{area.source} | {area.kind} | {found.looks[0].started} pages of each, one after another"
+        return f"{area.source} | {area.kind} | {counted(found.looks[0].started, 'page')} of each, one after another"
     regions = sum(1 for _ in area.sites)
     paths = sum(one.phase is Phase.RTT and one.median_s is not None for one in area.paths)
-    return f"{area.source} | {area.kind} | {regions} region{'s' * (regions != 1)} | {paths:,} round trips"
+    return f"{area.source} | {area.kind} | {counted(regions, 'region')} | {counted(paths, 'round trip')}"
 
 
 def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
@@ -169,7 +169,7 @@ def _pages(found: WideAreaAnswer) -> Grid:
     dns = "with the measured lookup of the name" if all(one.has_dns for one in found.pages) else "without the lookup"
     return Grid(
         f"Time of a page from the nearest region, median in ms{'' if measured else f' [{_MODELLED}]'}", heads, rows,
-        f"modelled: {'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, "
+        f"modelled: {handshakes(found.pages)} and first byte take a round trip each, "
         f"then slow start without loss; {dns}",
     )  # fmt: skip
 
@@ -193,10 +193,17 @@ def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
     rows = tuple((one.vantage, one.site, format_quantity(one.measured_s, "s"), format_quantity(one.light_s, "s"))
                  for one in found.impossible[:most])  # fmt: skip
     return Grid(
-        f"{len(found.impossible)} impossible round trips, left out",
+        f"{counted(len(found.impossible), 'impossible round trip')}, left out",
         ("from", "to", Head("measured"), Head("light needs")), rows,
         "light in fibre along the great circle, with 100 km of doubt about each place",
     )  # fmt: skip
+
+
+def handshakes(pages: Sequence[PageFigure]) -> str:
+    """What comes before the first byte of the pages, each a round trip."""
+    if not any(one.has_tls for one in pages):
+        return "connect"
+    return "connect, TLS" if all(one.has_tls for one in pages) else "connect, TLS where there is one"
 
 
 def size_words(size_bytes: int) -> str:

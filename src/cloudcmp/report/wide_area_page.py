@@ -7,13 +7,13 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import wide_area as charts
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.wide_area import counts
-from cloudcmp.report.wide_area_sheets import MOST, sheets
+from cloudcmp.report.wide_area_sheets import MOST, SHOWN, sheets
 
 _ORIGINS = {"simulated": "SIMULATED", "modelled": "MODELLED"}
 
 
 def render(found: WideAreaAnswer) -> str:
-    """Return the page of an answer; it runs no script and loads nothing."""
+    """Return the page of an answer; it runs no script and loads nothing. The rest of long tables is folded."""
     style, digest = styled()
     return template("wan.html.j2").render(
         style=style,
@@ -26,5 +26,6 @@ def render(found: WideAreaAnswer) -> str:
         cautions=[one_line(text, 2000) for text in found.cautions],
         pictures=[picture_of(figure) for figure in charts.figures(found)],
         sheets=list(sheets(found)),
+        shown=SHOWN,
         most=MOST,
     )

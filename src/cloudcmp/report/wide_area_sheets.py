@@ -11,6 +11,8 @@ from cloudcmp.report.wide_area import grids
 
 TITLE = "From the vantage points"
 MOST = 200
+SHOWN = 12
+"""Of the rows of a table, so many are shown; the rest is folded."""
 
 
 def sheets(found: WideAreaAnswer) -> Iterator[Sheet]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import PriceTier
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.units import CURRENCIES
+from cloudcmp.units import CURRENCIES, are, counted
 
 INTERNET = "internet"
 _SOURCES, _TARGETS = ("src", "from", "region"), ("dst", "dest", "to")
@@ -115,7 +115,7 @@ class _Table:
         if len(currencies) > 1 or not set(currencies) <= CURRENCIES:
             what = f"prices in {one_line(' and '.join(currencies), 60)}"
             raise UserMistake.at(self._where, what, "write all in one currency, such as USD")
-        notes = [f"{source}: {self._zeros:,} prices of zero are unknown"] if self._zeros else []
+        notes = [f"{source}: {counted(self._zeros, 'price')} of zero {are(self._zeros)} unknown"] if self._zeros else []
         late = next(
             (region for region, tiers in self._tiers.items() if min(tiers) and region not in self._unknown), None
         )

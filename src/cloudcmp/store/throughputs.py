@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.units import are, counted
 
 Pair = tuple[str, str]
 _UNITS = {"bytes_per_s": 1.0, "throughput_received": 1 / 8, "throughput_recieved": 1 / 8, "bit_per_s": 1 / 8}
@@ -54,7 +55,11 @@ def read_throughputs(path: Path) -> Throughputs:
         raise UserMistake.at(where, (error.strerror or str(error)).lower(), "name a CSV file") from None
     except (UnicodeDecodeError, csv.Error):
         raise UserMistake.at(where, "is no CSV text in UTF-8", f"begin with {_EXAMPLE!r}") from None
-    notes = [f"{path.name}: {left} rows of another network tier or of failed runs are left out"] if left else []
+    notes = (
+        [f"{path.name}: {counted(left, 'row')} of another network tier or of failed runs {are(left)} left out"]
+        if left
+        else []
+    )
     if _CONNECTIONS in names:
         notes.append(f"{path.name}: runs of seconds with many connections between large machines; a copy may be slower")
     return Throughputs({pair: tuple(some) for pair, some in values.items()}, path.name, tuple(notes))

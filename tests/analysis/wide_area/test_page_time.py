@@ -16,6 +16,7 @@ from cloudcmp.analysis.wide_area.page_time import (
     transfer_s,
 )
 from cloudcmp.model.wide_area import PathTime, Phase, WideArea
+from cloudcmp.report.wide_area import handshakes
 
 
 @given(st.integers(1, 10**8), st.integers(1, 100))
@@ -69,3 +70,16 @@ def test_measured_pages_stand_beside_the_model_and_phases_add_up() -> None:
     assert one.off == pytest.approx(0.6 / 0.51)
     assert {(each.kind, each.size_bytes) for each in drawn if each.kind == "measured"} == {("measured", 100_000)}
     assert all(figure.measured is None for figure in figures if figure.size_bytes != 100_000)
+
+
+def test_a_handshake_counts_for_the_providers_that_have_one() -> None:
+    area = area_of({(f"v{at}", provider, "x"): 0.1 for at in range(4) for provider in "abc"})
+    # Of a, connections and handshakes were measured, of b connections only, of c neither.
+    parts = [PathTime(at, site, phase, 0.1, 1, 1) for at in range(4)
+             for site, phase in ((0, Phase.CONNECT), (0, Phase.TLS), (1, Phase.CONNECT))]  # fmt: skip
+    whole = WideArea(area.vantages, area.sites, (*area.paths, *parts), "planted")
+    figures, _ = page_figures(whole, best_times(whole), PageModel())
+    found = {one.provider: (one.has_tls, round(one.modelled.value_s, 6)) for one in figures if one.size_bytes == 1000}
+    assert found == {"a": (True, 0.3), "b": (False, 0.2), "c": (True, 0.3)}
+    assert handshakes(figures) == "connect, TLS where there is one"
+    assert handshakes(figures[:1]) == "connect, TLS"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from cloudcmp.catalog.places import distance_km
 from cloudcmp.model.reach import ImpossibleTime
 from cloudcmp.model.wide_area import PathTime, Phase, Position, WideArea
+from cloudcmp.units import are, counted
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
 """The speed of light in glass of refractive index 1.5."""
@@ -42,7 +43,7 @@ def without_impossible(area: WideArea) -> tuple[WideArea, tuple[ImpossibleTime, 
 def impossible_words(impossible: Sequence[ImpossibleTime]) -> tuple[str, ...]:
     """A note on round trips that were left out; none if all can be."""
     n = len(impossible)
-    trips, them = ("1 round trip is", "it") if n == 1 else (f"{n} round trips are", "them")
+    trips, them = f"{counted(n, 'round trip')} {are(n)}", "it" if n == 1 else "them"
     return (f"{trips} left out: light in fibre could not do {them}; 'cloudcmp wan' lists {them}",) if n else ()
 
 

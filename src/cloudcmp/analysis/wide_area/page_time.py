@@ -83,10 +83,9 @@ def page_figures(
     """Return the times of pages from the nearest site of each provider, and their distributions, as figure 15.
 
     A lookup counts in the model where it was measured for all vantage points, as it is part of every measured page. TLS
-    does not, if connections were measured and none had it.
+    does not for a provider of which connections were measured and none had it.
     """
-    seen = {one.phase for one in area.paths if one.median_s is not None}
-    model = replace(model, tls=model.tls and (Phase.TLS in seen or Phase.CONNECT not in seen))
+    seen = {(area.sites[one.site].provider, one.phase) for one in area.paths if one.median_s is not None}
     figures: list[PageFigure] = []
     drawn: list[ReachCurve] = []
     sizes = {*PAGE_BYTES, *(one.size_bytes for one in area.paths if one.phase is Phase.PAGE and one.size_bytes)}
@@ -97,15 +96,16 @@ def page_figures(
             who = np.flatnonzero(times.site[at] >= 0)
             if not who.size:
                 continue
-            site = times.site[at][who]
+            tls = model.tls and ((provider, Phase.TLS) in seen or (provider, Phase.CONNECT) not in seen)
+            own, site = replace(model, tls=tls), times.site[at][who]
             dns = lookups[who, site]
             has_dns = not np.isnan(dns).any()
             modelled = np.array([
-                page_s(size, float(rtt), model, float(lookup) if has_dns else None)
+                page_s(size, float(rtt), own, float(lookup) if has_dns else None)
                 for rtt, lookup in zip(times.time_s[at][who], dns, strict=True)
             ])  # fmt: skip
             figure, some = _figure(area, provider, size, who, modelled, whole[who, site])
-            figures.append(replace(figure, has_dns=has_dns, has_tls=model.tls))
+            figures.append(replace(figure, has_dns=has_dns, has_tls=tls))
             drawn += some
     return tuple(figures), tuple(drawn)
 

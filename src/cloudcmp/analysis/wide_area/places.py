@@ -7,6 +7,7 @@ from cloudcmp.catalog.cities import country_of, nearest_country, position_of
 from cloudcmp.catalog.countries import continent_of
 from cloudcmp.catalog.places import place_of
 from cloudcmp.model.wide_area import AddressTime, Continent, NameAnswers, PathTime, Phase, Site, VantagePoint, WideArea
+from cloudcmp.units import are, counted
 
 
 def located(area: WideArea) -> WideArea:
@@ -80,7 +81,7 @@ def joined(areas: Sequence[WideArea]) -> WideArea:
     site_at = {key: at for at, key in enumerate(sites)}
     notes = [note for area in areas for note in area.notes]
     if repeated:
-        notes.append(f"{repeated} times are in two sources: those with more attempts count")
+        notes.append(f"{counted(repeated, 'time')} {are(repeated)} in two sources: the one with more attempts counts")
     return WideArea(
         tuple(vantages.values()),
         tuple(sites.values()),

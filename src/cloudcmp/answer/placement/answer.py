@@ -29,6 +29,7 @@ from cloudcmp.model.placement import (
 )
 from cloudcmp.model.wide_area import Site
 from cloudcmp.stats.p_median import Sites
+from cloudcmp.units import are, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,7 +138,7 @@ class _Choice:
         most = max(map(len, self.domains.values()), default=0)
         if self.asked.k > most:
             whose = "" if self.asked.mix else " of one provider"
-            what = f"{self.asked.k} regions are asked for, and {most}{whose} can be chosen"
+            what = f"{counted(self.asked.k, 'region')} {are(self.asked.k)} asked for, and {most}{whose} can be chosen"
             raise UserMistake.at("--sites", what, f"ask for at most {most}" if most else "allow more regions")
 
     def by_domain(self, k: int) -> list[tuple[str, Chosen]]:
@@ -167,7 +168,7 @@ class _Choice:
         words = ", ".join(rule.words for rule in self.asked.rules)
         return (
             "--keep",
-            f"no set of {self.asked.k} region{'s' * (self.asked.k > 1)} serves everyone with {words}",
+            f"no set of {counted(self.asked.k, 'region')} serves everyone with {words}",
             "ask for more regions",
         )
 

@@ -14,7 +14,7 @@ from cloudcmp.model.placement import (
     RegionSet,
     TimeModel,
 )
-from cloudcmp.units import format_quantity
+from cloudcmp.units import counted, format_quantity
 
 SURE = 0.95
 """An answer that no exchange improves by more than 3 % in this share of draws is told apart."""
@@ -142,7 +142,7 @@ def exchange_words(one: Exchange) -> str:
 
 def _modelled(model: TimeModel) -> Iterator[str]:
     if model.measured < model.groups:
-        how = f"{model.groups - model.measured:,} of {model.groups:,} places have modelled round trips"
+        how = f"{model.groups - model.measured:,} of {counted(model.groups, 'place')} have modelled round trips"
         if model.distance_km is not None:
             how += f": those of the nearest vantage point (median distance {model.distance_km:,.0f} km)"
         if model.s_per_km is not None:

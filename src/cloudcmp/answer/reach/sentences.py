@@ -9,7 +9,7 @@ from cloudcmp.catalog.countries import CONTINENT_NAMES
 from cloudcmp.model.reach import MissingRegion, ReachPair, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Continent, Phase, WideArea
-from cloudcmp.units import format_quantity
+from cloudcmp.units import are, counted, format_quantity
 
 _SHOWN = 3
 
@@ -108,7 +108,7 @@ def _missing_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     for at, (provider, some) in enumerate(list(by_provider.items())[:_SHOWN]):
         yield "" if at else "FAR", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
     if len(by_provider) > _SHOWN:
-        yield "", f"{len(by_provider) - _SHOWN} other providers are above it somewhere too: see the table"
+        yield "", f"{counted(len(by_provider) - _SHOWN, 'other provider')} too above it somewhere: see the table"
 
 
 def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
@@ -122,13 +122,13 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
         elif one.verdict is Verdict.CANNOT_TELL:
             sure = f"cannot tell: {one.reason}"
             if one.needed is not None and one.needed <= 10 * one.effective:
-                sure += f"; about {one.needed} networks of equal weight would tell, {_here(one)}"
+                sure += f"; about {one.needed:,} networks of equal weight would tell, {_here(one)}"
         else:
             sure = f"told apart: alike ones differ as much in {_chance(one.p_adjusted or 0.0)} of cases"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
         label = ""
     if len(own) > _SHOWN:
-        yield "", f"{len(own) - _SHOWN} others are further behind: see the pairs"
+        yield "", f"{counted(len(own) - _SHOWN, 'other')} further behind: see the pairs"
 
 
 def _here(one: ReachPair) -> str:
@@ -176,7 +176,7 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     one = next(each for each in found.names if each.name == name)
     text = f"{one.name} ({one.provider}) has {one.addresses} address{'es' * (one.addresses != 1)}"
     if one.best is not None:
-        asked = "1 vantage point is" if one.n == 1 else f"{one.n} vantage points are"
+        asked = f"{counted(one.n, 'vantage point')} {are(one.n)}"
         text += f"; {one.best.value * 100:.0f} % of {asked} given a best one"
     if one.excess:
         half, most = (f"{each.value_s * 1e3:.3g} ms" for each in one.excess)
@@ -223,7 +223,7 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
     yield from _clusters(area)
     lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
     if lost:
-        yield f"{lost:,} {'path' if lost == 1 else 'paths'} gave no reply"
+        yield f"{counted(lost, 'path')} gave no reply"
     unknown = sum(one.continent is None for one in area.vantages)
     if unknown:
         yield f"where {unknown:,} vantage points are is unknown: --vantages FILE tells it"
@@ -238,10 +238,10 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
 
 def _impossible_words(found: WideAreaAnswer) -> Iterator[str]:
     if found.impossible:
-        worst, n = found.impossible[0], len(found.impossible)
-        one, these = ("1 round trip is", "is") if n == 1 else (f"{n} round trips are", "are")
+        many, worst = len(found.impossible), found.impossible[0]
+        measured = format_quantity(worst.measured_s, "s")
         yield (
-            f"{one} shorter than light in fibre needs between the stated places, and {these} left out: {worst.vantage} "
-            f"to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light needs "
-            f"{format_quantity(worst.light_s, 's')}, is the worst"
+            f"{counted(many, 'round trip')} {are(many)} shorter than light in fibre needs between the stated places, "
+            f"and {are(many)} left out: {worst.vantage} to {worst.site} in {measured}, where light "
+            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
         )

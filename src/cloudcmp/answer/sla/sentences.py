@@ -9,7 +9,6 @@ from cloudcmp.answer.sla.requirements import CORRELATED
 from cloudcmp.answer.sla.timeline import moment
 from cloudcmp.answer.sla.words import (
     bounds_words,
-    counted,
     figure_name,
     good_words,
     money_words,
@@ -24,7 +23,7 @@ from cloudcmp.model.nines import ArrangementFinding, NinesFinding
 from cloudcmp.model.service_level import ClaimFinding, Clusters, Doubt, Quantity, Standing, Window, WindowFinding
 from cloudcmp.model.sla import PlannedClaim, SlaAnswer
 from cloudcmp.model.utility import LevelAnswer, UtilityAnswer
-from cloudcmp.units import Money, format_quantity
+from cloudcmp.units import Money, counted, format_quantity
 
 
 def with_sentences(found: SlaAnswer) -> SlaAnswer:
@@ -79,11 +78,12 @@ def _proof(found: ClaimFinding) -> str:
     claim, bounds = found.claim, found.bounds
     assert bounds is not None  # what is proven has bounds
     if claim.share is None:
-        low, high = (value_words(claim, found.unit, one) for one in (bounds.low, bounds.high))
+        low = value_words(claim, found.unit, bounds.low, upper=False)
+        high = value_words(claim, found.unit, bounds.high, upper=True)
         return f"the mean is {value_words(claim, found.unit, found.value)} ({low} to {high})"
     if found.standing is Standing.MET:
-        return f"at least {share_words(bounds.low)} {good_words(claim, found.unit)} ({_seen(found)})"
-    return f"at most {share_words(bounds.high)} {good_words(claim, found.unit)} ({_seen(found)})"
+        return f"at least {share_words(bounds.low, upper=False)} {good_words(claim, found.unit)} ({_seen(found)})"
+    return f"at most {share_words(bounds.high, upper=True)} {good_words(claim, found.unit)} ({_seen(found)})"
 
 
 def _seen(found: ClaimFinding) -> str:
@@ -97,12 +97,12 @@ def _deciding_window(found: ClaimFinding) -> str:
     least = (found.standing is Standing.MET) == (claim.share is not None or not claim.at_most)
     limit = worst.low if least else worst.high
     what = good_words(claim, unit) if claim.share is not None else f"was the {figure_name(claim)}"
-    words = f"{'at least' if least else 'at most'} {value_words(claim, unit, limit)} {what}"
+    words = f"{'at least' if least else 'at most'} {value_words(claim, unit, limit, upper=not least)} {what}"
     where = window_words(claim, worst)
     needed = "" if claim.share is None else f", {target_words(claim.share)} needed"
     seen = f"{value_words(claim, unit, worst.value)} seen{needed}; n = {worst.n:,}"
     if found.standing is Standing.BROKEN:
-        many = f"; {len(some)} of {len(found.windows)} windows broke it" if len(found.windows) > 1 else ""
+        many = f"; {len(some)} of {counted(len(found.windows), 'window')} broke it" if len(found.windows) > 1 else ""
         return f"{words} in {where} ({seen}){many}"
     every = f" and {'more' if least else 'less'} in {counted(len(some) - 1, 'other window')}" if len(some) > 1 else ""
     return f"{words} in {where} ({seen}){every}"
@@ -122,11 +122,11 @@ def _doubt(found: ClaimFinding) -> str:
     value, bounds, n = (found.value, found.bounds, found.n) if one is None else (one.value, one.bounds, one.n)
     seen = f"{prefix}{value_words(claim, unit, value)} seen, n = {n:,}"
     if found.doubt is Doubt.ANY_REQUEST:
-        at_most = share_words(1.0 - bounds.low) if bounds is not None else "an unknown share"
+        at_most = share_words(1.0 - bounds.low, upper=True) if bounds is not None else "an unknown share"
         return f"no sample missed it, but samples prove no {figure_name(claim)}; at most {at_most} miss it; n = {n:,}"
     if found.doubt is Doubt.UNSEEN and one is not None:
-        ends = f"{value_words(claim, unit, one.low)} if all of that was bad"
-        good = "" if one.high is None else f", {value_words(claim, unit, one.high)} if it was good"
+        ends = f"{value_words(claim, unit, one.low, upper=False)} if all of that was bad"
+        good = "" if one.high is None else f", {value_words(claim, unit, one.high, upper=True)} if it was good"
         return f"nobody looked for {share_words(one.unseen)} of {window_words(claim, one)}: {ends}{good}"
     if found.doubt is Doubt.UNSEEN:
         return f"the samples cover too little of {_one(claim.window)} ({seen})"
@@ -158,10 +158,12 @@ def _more(found: ClaimFinding) -> str:
 def _if_short(found: ClaimFinding) -> str:
     """What no outage in the whole watch proves if outages last half an hour on average."""
     if found.claim.quantity is not Quantity.AVAILABILITY or found.watched_s is None:
-        return "" if found.alone is None else f"; if samples were independent, at least {share_words(found.alone)}"
+        if found.alone is None:
+            return ""
+        return f"; if samples were independent, at least {share_words(found.alone, upper=False)}"
     halves = found.watched_s / (CORRELATED * _OUTAGE_S)
     low = (1.0 - found.bounds.confidence) ** (1.0 / halves) if found.bounds is not None and halves > 0 else 0.0
-    return f"; if outages last 30 min on average, at least {share_words(low)}"
+    return f"; if outages last 30 min on average, at least {share_words(low, upper=False)}"
 
 
 def planned_sentence(found: PlannedClaim) -> str:
@@ -185,6 +187,11 @@ def credit_sentence(found: CreditFinding) -> str:
         return (
             f"{title} pays nothing: {time_words(case.down_s)} of downtime in {period_words(found, worst)} leave "
             f"{uptime_words(case.uptime_percent, found.table, 6)}, and {found.table.commitment:f} % are promised."
+        )
+    if case.money is not None and not case.money.amount:
+        return (
+            f"{title} pays nothing on a bill of {money_words(found.bill or case.money)}: {case.percent:g} % of it for "
+            f"{period_words(found, worst)} is not above the least that is paid."
         )
     free = f", and does not charge {counted(case.free_hours, 'hour')}" if case.free_hours else ""
     pays = f"pays {case.percent:g} % of the bill{free}" if case.percent else free.removeprefix(", and ")

@@ -22,9 +22,9 @@ def watch_server(
 ) -> ServerWatch:  # fmt: skip
     """Look at a port every so many seconds until the time is over, it is stopped, or `MOST` connections were seen.
 
-    With the right to hear of connections as they end, each one that ends is seen once, with its final accounts; without
-    it, each that is open at a look, with its accounts at the last look. `progress` receives the connections so far and
-    the seconds left. Raises OutsideFault where the kernel does not tell of its sockets.
+    With the right to hear of connections as they end, each is seen once: as it ended, or as it was when the watch did;
+    without it, each that is open at a look is seen, with its accounts at the last look. `progress` receives the
+    connections so far and the seconds left. Raises OutsideFault where the kernel does not tell of its sockets.
     """
     ended = _ended()
     try:
@@ -72,6 +72,9 @@ def _watch(
         if is_stopping() or due > begun + for_s or seen >= MOST:
             break
         clock.sleep_until(due)
+    if ended is not None:
+        # Asked after the last report, so that none is both.
+        still_open = dict(open_connections(port))
     counters = difference(before, read_counters())
     return ServerWatch(
         port, clock.now()[1] - begun, (*finished, *still_open.values()), counters, tuple(queue), ended is not None,

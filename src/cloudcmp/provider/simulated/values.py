@@ -75,6 +75,7 @@ def readings(
 ) -> tuple[Reading, ...]:
     """The values of a trial, in an order that only depends on the plan; raises UserMistake for a cell without truth.
 
+    A cell of a sparse metric without truth has no value, as the handshake of an endpoint without TLS.
     A launch's effects come from its seed and the series' name, so they are independent between cells, except for the
     steps of one wait, which are one machine's. A trial's effects come from its seed and `earlier`, the number of its
     earlier attempts that ended by themselves. `truth` is keyed by cell or metric name; `encode_histogram` takes
@@ -85,8 +86,13 @@ def readings(
         cell = Cell.parse(text)
         percentile = cell.get("percentile") if metrics[cell.metric].reduce is Reduce.PERCENTILE else None
         key = Cell(cell.metric, tuple(item for item in cell.params if percentile is None or item[0] != "percentile"))
-        planted = _at_time(_planted(truth, cell), moment)
-        series.setdefault(key, []).append((None if percentile is None else float(percentile), planted))
+        planted = truth.get(str(cell)) or truth.get(cell.metric)
+        if planted is None and metrics[cell.metric].sparse:
+            continue
+        if planted is None:
+            raise UserMistake.at("truth", f"nothing is planted in the cell {cell}", "give its mean under truth:")
+        at_percentile = None if percentile is None else float(percentile)
+        series.setdefault(key, []).append((at_percentile, _at_time(planted, moment)))
     noise = np.random.Generator(np.random.PCG64(np.random.SeedSequence([trial.seed, earlier, _VALUES])))
     results: list[Reading] = []
     if trial.probe in _WAITS:
@@ -107,13 +113,6 @@ def readings(
         else:
             results.extend(_samples(trial, metric, cell, truths[0][1], draw))
     return tuple(results)
-
-
-def _planted(truth: Mapping[str, CellTruth], cell: Cell) -> CellTruth:
-    planted = truth.get(str(cell)) or truth.get(cell.metric)
-    if planted is None:
-        raise UserMistake.at("truth", f"nothing is planted in the cell {cell}", "give its mean under truth:")
-    return planted
 
 
 def _at_time(planted: CellTruth, moment: Moment) -> CellTruth:

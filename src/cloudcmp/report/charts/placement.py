@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from cloudcmp.answer.placement.sentences import goal_words, value_words
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, ServedPlace
-from cloudcmp.report.charts.base import COLOURS, FAINT, INK, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.base import COLOURS, FAINT, FITTING, INK, Figure, Spec, fitting, layer, number
 from cloudcmp.report.charts.base import SHAPES as POINTS
-from cloudcmp.report.charts.world_map import SHAPES, MapLayer, MapMark, world_map
+from cloudcmp.report.charts.map_marks import SHAPES, MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.units import format_quantity
 
 _SMALLEST, _LARGEST = 0.35, 1.6
@@ -30,7 +31,7 @@ def _map(found: RegionsAnswer) -> Figure:
         served = [one for one in shown if one.site == region.site]
         marks = tuple(_place(one, most) for one in served)
         title = f"{region.site}: {region.share * 100:.0f} %"
-        layers.append(MapLayer(title, SHAPES[at % len(SHAPES)], COLOURS[at % len(COLOURS)], marks, spread=False))
+        layers.append(MapLayer(title, SHAPES[at % len(SHAPES)], COLOURS[at % len(COLOURS)], marks))
     sites = tuple(MapMark(one.site.at, str(one.site), 2.0, filled=False) for one in found.best.regions if one.site.at)
     layers.append(MapLayer("the regions", "star", INK, sites))
     many = f"{len(shown):,} largest places" if len(shown) > 1 else "largest place"
@@ -71,7 +72,7 @@ def _front(found: RegionsAnswer) -> Figure:
         for some in (COLOURS, POINTS)
     )  # fmt: skip
     panel: Spec = {
-        "width": 760, "height": 280,
+        **FITTING,
         "layer": [
             {"data": {"values": values}, **layer("line", {"x": x, "y": y}, color=FAINT, strokeDash=[4, 3],
                                                  interpolate="step-after")},
@@ -82,6 +83,4 @@ def _front(found: RegionsAnswer) -> Figure:
     title = "Time against money"
     caption = "Each point is a set of regions; none is both cheaper and better than another one."
     rows = tuple((str(one), len(one.regions), one.money, value_words(found.goal, one.value)) for one in found.front)
-    return Figure(
-        "regions-front", title, caption, draw(title, [panel], 1), ("regions", "sites", "money", "value"), rows
-    )
+    return fitting("regions-front", title, caption, [panel], ("regions", "sites", "money", "value"), rows)

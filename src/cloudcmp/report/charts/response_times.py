@@ -2,8 +2,22 @@
 
 from cloudcmp.model.simulation import DeploymentTimes, Simulation
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, DASHES, MOST_PANELS, SHAPES, Figure, Spec, draw, layer, number
-from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
+from cloudcmp.report.charts.base import (
+    COLOURS,
+    DASHES,
+    FITTING,
+    INK,
+    MOST_PANELS,
+    SHAPES,
+    Figure,
+    Spec,
+    fitting,
+    layer,
+    number,
+)
+from cloudcmp.report.charts.map_marks import MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
+from cloudcmp.units import are, counted
 
 NAME, MAP = "response-times", "response-map"
 _FAST_S, _SLOW_S = 0.1, 0.3
@@ -18,14 +32,14 @@ def figure(found: Simulation) -> Figure:
     shown = found.outcome.deployments[:MOST_PANELS]
     panels = [_panel(one, names, top) for one in shown]
     left = len(found.outcome.deployments) - len(shown)
-    rest = f" {left} more deployments are in the data." if left else ""
+    rest = f" {counted(left, 'more deployment')} {are(left)} in the data." if left else ""
     caption = f"Means of each hour of the day in UTC; bars: 95 % interval of the simulation itself.{rest}"
     rows = tuple(
         (one.name, base.base, hour, mean.value, mean.low, mean.high, mean.n)
         for one in found.outcome.deployments for base in one.bases for hour, mean in enumerate(base.hours) if mean
     )  # fmt: skip
     title = "Response time by user base and hour [SIMULATED]"
-    return Figure(NAME, title, caption, draw(title, panels), _COLUMNS, rows)
+    return fitting(NAME, title, caption, panels, _COLUMNS, rows)
 
 
 def map_of(found: Simulation) -> Figure | None:
@@ -47,17 +61,18 @@ def map_of(found: Simulation) -> Figure | None:
         MapLayer(title, shape, colour, tuple(
             MapMark(where[regions[one.base]], f"{one.base}: {one.mean.value * 1e3:.1f} ms", 1.3)
             for one in bases if low < one.mean.value <= high
-        ))
+        ), counted=True)
         for title, shape, colour, low, high in classes
     ]  # fmt: skip
     marks = tuple(
-        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {one.machines} machines") for one in centres
+        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {counted(one.machines, 'machine')}", 1.5)
+        for one in centres
     )
-    layers.append(MapLayer("data centre", "square", COLOURS[6], marks))
+    layers.append(MapLayer("data centre", "plus", INK, marks))
     caption = "Users by their mean response time, in the middle of their region; hover for the value."
     rows = tuple((best.name, one.base, one.mean.value, one.requests) for one in bases)
     title = f"{one_line(best.name, 40)}: response times by place [SIMULATED]"
-    return world_map(MAP, title, caption, layers, ("deployment", "base", "mean_s", "requests"), rows)
+    return world_map(MAP, title, caption, layers, ("deployment", "base", "mean_s", "requests"), rows, "user bases")
 
 
 def _panel(one: DeploymentTimes, names: list[str], top: float) -> Spec:
@@ -78,7 +93,7 @@ def _panel(one: DeploymentTimes, names: list[str], top: float) -> Spec:
         layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=30),
         layer("rule", {"x": x, "y": number("low", "mean response time, ms"), "y2": {"field": "high"}, "color": colour}),
     ]
-    return {"title": one_line(one.name, 60), "width": 380, "height": 200, "data": {"values": values}, "layer": layers}
+    return {"title": one_line(one.name, 60), **FITTING, "data": {"values": values}, "layer": layers}
 
 
 def _scaled(names: list[str], values: list[object]) -> Spec:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from cloudcmp.model.result import Scaling
+from cloudcmp.report.charts.bars import NoBar, without_value
 from cloudcmp.report.charts.base import COLOURS, INK, Figure, Spec, Styles, draw, layer, number, title_of
 from cloudcmp.report.numbers import Scale, known
 from cloudcmp.report.report_model import StudyView
@@ -19,21 +20,34 @@ Row = dict[str, Any]
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
     """One figure with a stacked bar for each candidate whose scaling was measured, if any."""
-    some = study.view.scaling
+    asked = study.view.scaling
+    names_of = short_names(without_common([study.candidates[one.candidate].id for one in asked]), 34)
+    rows = [(one, name, _no_bar(study, one, name)) for one, name in zip(asked, names_of, strict=True)]
+    some = [one for one, _, missing in rows if missing is None]
     if not some:
         return []
     # All bars share one unit, because they are next to each other.
     sizes = [value for one in some if (found := figure_of(study, one, one.cell)) and known(value := found[1].median)]
     scale = Scale(*scale_of(max(sizes, default=1.0), "s"))
-    names = short_names(without_common([study.candidates[one.candidate].id for one in some]), 34)
+    names = tuple(name for _, name, missing in rows if missing is None)
     bars = [bar for one, name in zip(some, names, strict=True) for bar in _bars(study, one, name, scale)]
     whole = [_whole(study, one, name, scale) for one, name in zip(some, names, strict=True)]
     caption = (
         f"Bars: the {some[0].by} time from request to usable in its two parts. Whiskers: 5th and 95th percentile of "
-        f"the whole. ok: launches whose machines all became usable, of those started. {note(some)}"
+        f"the whole. ok: launches whose machines all became usable, of those started. {note(asked)}"
+        f"{without_value([[one for _, _, one in rows if one]])}"
     )
     svg = draw(title_of(study, TITLE), [_panel(bars, whole, scale, names)], 1)
     return [Figure(NAME, title_of(study, TITLE), caption, svg, _COLUMNS, tuple(_rows(study)))]
+
+
+def _no_bar(study: StudyView, one: Scaling, name: str) -> NoBar | None:
+    """Why a candidate has no bar; None if it has one."""
+    figure = figure_of(study, one, one.cell)
+    if figure is None:
+        return NoBar(name, "not offered")
+    value, estimate = centre(one, figure[1])[0], figure[1]
+    return None if known(value) else NoBar(name, f"{estimate.n_ok}/{estimate.n_started} ok")
 
 
 def _bars(study: StudyView, one: Scaling, name: str, scale: Scale) -> list[Row]:
@@ -49,15 +63,14 @@ def _bars(study: StudyView, one: Scaling, name: str, scale: Scale) -> list[Row]:
 
 
 def _whole(study: StudyView, one: Scaling, name: str, scale: Scale) -> Row:
-    """Return the spread of the whole and the label of the bar."""
+    """Return the spread of the whole and the label of the bar, of a candidate with a value."""
     figure = figure_of(study, one, one.cell)
-    estimate = figure[1] if figure else None
-    value = centre(one, estimate)[0] if estimate else None
-    counts = f"{estimate.n_ok}/{estimate.n_started} ok" if estimate else "not offered"
+    assert figure is not None
+    estimate = figure[1]
     failed = f", failed {in_words(one.failed)}" if one.failed and one.failed.k else ""
-    words = f"{scale.quantity(value)}  ({counts}{failed})" if known(value) else f"no value: {counts}"
-    low, high = (scale.shown(estimate.p5), scale.shown(estimate.p95)) if estimate else (None, None)
-    return {"who": name, "low": low, "high": high, "words": words}
+    value = scale.quantity(centre(one, estimate)[0])
+    words = f"{value}  ({estimate.n_ok}/{estimate.n_started} ok{failed})"
+    return {"who": name, "low": scale.shown(estimate.p5), "high": scale.shown(estimate.p95), "words": words}
 
 
 def _panel(bars: list[Row], whole: list[Row], scale: Scale, names: tuple[str, ...]) -> Spec:

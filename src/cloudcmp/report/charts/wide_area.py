@@ -7,11 +7,12 @@ from cloudcmp.answer.reach.sentences import limit_words
 from cloudcmp.catalog.places import place_of
 from cloudcmp.model.reach import ReachCurve, WideAreaAnswer
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, DASHES, INK, SHAPES, Figure, Spec, draw, layer, number
-from cloudcmp.report.charts.world_map import SHAPES as MAP_SHAPES
-from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
+from cloudcmp.report.charts.base import COLOURS, DASHES, FITTING, INK, SHAPES, Figure, Spec, fitting, layer, number
+from cloudcmp.report.charts.map_marks import SHAPES as MAP_SHAPES
+from cloudcmp.report.charts.map_marks import MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.report.numbers import Scale
-from cloudcmp.report.wide_area import size_words
+from cloudcmp.report.wide_area import handshakes, size_words
 from cloudcmp.units import format_quantity
 
 _CURVE_COLUMNS = ("provider", "kind", "size_bytes", "time_s", "share", "low", "high", "n")
@@ -48,19 +49,21 @@ def _map(found: WideAreaAnswer) -> Figure | None:
         shape, colour = MAP_SHAPES[at % _MOST_SHAPES], COLOURS[at % len(COLOURS)]
         name = one_line(provider, 16)
         for title, is_near in ((f"{name} is lowest", True), (f"{name}, above {limit_words(found)}", False)):
-            layers.append(MapLayer(title, shape, colour, tuple(one for one in marks if one.filled is is_near)))
+            own = tuple(one for one in marks if one.filled is is_near)
+            layers.append(MapLayer(title, shape, colour, own, counted=True))
     if not rows:
         return None
-    layers.append(MapLayer("regions", "plus", INK, tuple(_sites(found)), spread=False))
+    layers.append(MapLayer("regions", "plus", INK, tuple(_sites(found))))
     unplaced = sum(one.at is None for one in area.vantages)
     lost = f"{unplaced} vantage points have no known place. " if unplaced else ""
     caption = (
         f"Each vantage point by the provider with the lowest round trip ({len(rows)} of {len(area.vantages)}); hollow "
-        f"if even that is above {limit_words(found)}. A provider's own network does not count for it. {lost}Vantage "
-        "points of one place are drawn beside each other. Equal Earth projection; land: Natural Earth."
+        f"if even that is above {limit_words(found)}. A provider's own network does not count for it. {lost}Where "
+        "marks would cover each other, one stands for all of them, at the place of one. Equal Earth projection; land: "
+        "Natural Earth."
     )
     title = _titled(found, "Who is nearest to each vantage point")
-    return world_map("world-map", title, caption, layers, _MAP_COLUMNS, tuple(rows))
+    return world_map("world-map", title, caption, layers, _MAP_COLUMNS, tuple(rows), "vantage points")
 
 
 def _sites(found: WideAreaAnswer) -> Iterator[MapMark]:
@@ -97,8 +100,8 @@ def _round_trips(found: WideAreaAnswer) -> Figure | None:
         "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (of networks or places). "
         f"{own}n: {_counts(curves)}."
     )
-    return Figure("wan-round-trips", title, caption, draw(title, [_panel(curves, "", "vantage points")], 1),
-                  _CURVE_COLUMNS, _rows(curves))  # fmt: skip
+    panels = [_panel(curves, "", "vantage points")]
+    return fitting("wan-round-trips", title, caption, panels, _CURVE_COLUMNS, _rows(curves))
 
 
 def _mapping(found: WideAreaAnswer) -> Figure | None:
@@ -114,7 +117,7 @@ def _mapping(found: WideAreaAnswer) -> Figure | None:
         "As figure 12 of CloudCmp: the share of vantage points whose round trip to the address that they were given, "
         f"or to the best address of the name, is at most this. n: {_counts(given)}."
     )
-    return Figure("wan-mapping", title, caption, draw(title, panels), _CURVE_COLUMNS, _rows(best))
+    return fitting("wan-mapping", title, caption, panels, _CURVE_COLUMNS, _rows(best))
 
 
 def _pages(found: WideAreaAnswer) -> Figure | None:
@@ -134,10 +137,10 @@ def _pages(found: WideAreaAnswer) -> Figure | None:
     first = [one for one in drawn if one.size_bytes == drawn[0].size_bytes and one.kind == "modelled"]
     caption = (
         "As figure 15 of CloudCmp: the share of vantage points for which a page takes at most this. Modelled: "
-        f"{'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, then TCP "
+        f"{handshakes(found.pages)} and first byte take a round trip each, then TCP "
         f"slow start without loss. n: {_counts(first)}."
     )
-    return Figure("wan-pages", title, caption, draw(title, panels), _CURVE_COLUMNS, _rows(found.page_curves))
+    return fitting("wan-pages", title, caption, panels, _CURVE_COLUMNS, _rows(found.page_curves))
 
 
 def _counts(curves: Sequence[ReachCurve]) -> str:
@@ -183,8 +186,7 @@ def _panel(
     layers = [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]
     if bands:
         layers.insert(0, band | {"data": {"values": bands}})
-    wide = {} if title else {"width": 680, "height": 300}
-    return {"title": title, "width": 330, "height": 190, **wide, "layer": layers}
+    return {**({"title": title} if title else {}), **FITTING, "layer": layers}
 
 
 def _scale(names: Sequence[str], values: Sequence[object]) -> Spec:

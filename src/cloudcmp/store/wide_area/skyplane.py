@@ -8,6 +8,7 @@ from cloudcmp.model.wide_area import Phase, Site, VantagePoint, WideArea
 from cloudcmp.store.wide_area import cells
 from cloudcmp.store.wide_area.cells import BadCell
 from cloudcmp.store.wide_area.gather import Faults, Gatherer
+from cloudcmp.units import are, counted
 
 _NEEDED = ("src_region", "dst_region", "avg_rtt")
 _ZONED = "gcp"
@@ -42,15 +43,17 @@ def read_skyplane(path: Path) -> WideArea:
             faults.add(row.place, bad.what, bad.next)
             continue
         if source == target:
-            left["rows within a region"] += 1
+            left["within a region"] += 1
         elif {row["src_tier"] or _TIER, row["dst_tier"] or _TIER} != {_TIER}:
-            left["rows of another network tier than PREMIUM"] += 1
+            left["of another network tier than PREMIUM"] += 1
         else:
             vantage = gathered.vantage(VantagePoint("/".join(source), network=source[0])).name
             gathered.site(Site(*target))
             gathered.add(vantage, target, Phase.RTT, [] if value is None else [value], started=1, least=least)
     faults.check()
-    gathered.notes += [f"{path.name}: {count} {what} are left out" for what, count in left.items()]
+    gathered.notes += [
+        f"{path.name}: {counted(count, 'row')} {what} {are(count)} left out" for what, count in left.items()
+    ]
     area = gathered.area(path.name)
     if not area.paths:
         raise UserMistake.at(str(path), "no row has a time between two regions", "name a table of round-trip times")
