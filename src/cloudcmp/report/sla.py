@@ -67,9 +67,9 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         if used.unsigned:
             with_them = f"are left out; with them, as --unsigned counts, {_good(used)} of samples are good"
             how = "count, as asked" if used.counted else with_them
-            failed = f"of which {used.unsigned_failed:,} failed"
-            yield (f"{used.source}: {used.unsigned:,} of {counted(used.samples, 'sample')}, {failed}, {how}; no watcher "
-                   "signed them that wrote them, and anyone with the folder could have written them")  # fmt: skip
+            many = f"{used.unsigned:,} of {counted(used.samples, 'sample')}, of which {used.unsigned_failed:,} failed"
+            yield (f"{used.source}: {many}, {how}; no watcher signed them that wrote them, and anyone with the folder "
+                   "could have written them")  # fmt: skip
     for one in found.claims:
         if one.failed and one.claim.share is None:
             many = f"{one.failed:,} of {counted(one.n, 'sample')} failed and {are(one.failed)}"
