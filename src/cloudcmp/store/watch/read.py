@@ -108,14 +108,16 @@ def _left_out(
 ) -> tuple[tuple[float, float], ...]:
     """The times that samples `apart` stand for: from the first of each run of them until the next other sample.
 
-    The last run ends an interval after its last sample, if no other sample follows.
+    The last run ends an interval after its last sample, if no other sample follows. Where times of its lines are not
+    between those of the samples around it, a run begins with the one before.
     """
     found: list[tuple[float, float]] = []
     runs = [(is_apart, [one.at for _, one in run]) for is_apart, run in groupby(samples, lambda one: one[0] in apart)]
     for at, (is_apart, times) in enumerate(runs):
         if is_apart:
-            end = runs[at + 1][1][0] if at + 1 < len(runs) else times[-1] + every_s
-            found.append((times[0], max(times[0], end)))
+            before = runs[at - 1][1][-1] if at else times[0]
+            end = runs[at + 1][1][0] if at + 1 < len(runs) else max(before, times[-1]) + every_s
+            found.append((times[0] if before <= times[0] <= end else min(before, end), end))
     return tuple(found)
 
 
@@ -124,7 +126,7 @@ def _signed_gaps(
 ) -> tuple[Gap, ...]:
     """The gaps in lines that are not `apart`, and the times left out, with what nobody watched within them."""
     kept = [gap for number, gap in gaps if number not in apart
-            and not any(start <= gap.start and gap.end <= end for start, end in left_out)]  # fmt: skip
+            and not any(start <= gap.end <= end for start, end in left_out)]  # fmt: skip
     found = [*kept, *(Gap(start, end, NOT_SIGNED) for start, end in left_out)]
     return tuple(sorted(found, key=lambda one: one.start))
 
