@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis.latencies import Latencies, latencies_of
+from cloudcmp.analysis.latencies import LaunchLatencies, latencies_of
 from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.analysis.warnings import warnings_of
 from cloudcmp.errors import UserMistake
@@ -129,7 +129,7 @@ def estimate(
     column = {text: at for at, text in enumerate(values.cells)}
     requested = np.array([not reduced[text] for text in values.cells], dtype=np.bool_)
     rows = rows_of(plan, values, requested, steps_of(plan)[0])
-    latencies = latencies_of(histograms)
+    latencies = latencies_of(histograms, (cell for text, cell in cells.items() if reduced[text]))
     ranges = slot_ranges(plan)
     estimates: list[Estimate] = []
     for text, cell in cells.items():
@@ -138,7 +138,7 @@ def estimate(
             first, last = ranges[candidate.index]
             counts = (0, 0) if at is None else (int(started[candidate.index, at]), int(ok[candidate.index, at]))
             if reduced[text]:
-                cell_values = _from_histograms(latencies, cell, rows.launch_at[first:last].tolist())
+                cell_values = _from_histograms(latencies[cell], rows.launch_at[first:last].tolist())
             else:
                 cell_values = _NOTHING if at is None else _from_rows(rows, at, first, last)
             is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
@@ -182,14 +182,15 @@ def _from_rows(rows: Rows, cell: int, first: int, last: int) -> CellValues:
     )
 
 
-def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> CellValues:
-    values = latencies.launch_values(cell, launches)
-    trials = latencies.trial_values(cell, launches)
+def _from_histograms(latencies: LaunchLatencies, launches: Sequence[int]) -> CellValues:
+    seen = [at for at in launches if at in latencies.launches]
+    if not seen:
+        return _NOTHING
     return CellValues(
-        tuple(values),
-        np.array(list(values.values()), dtype=np.float64),
-        np.array([at for at, _ in trials], dtype=np.int64),
-        np.array([value for _, value in trials], dtype=np.float64),
+        seen,
+        np.array([latencies.launches[at] for at in seen], dtype=np.float64),
+        np.array([at for at in seen for _ in latencies.trials[at]], dtype=np.int64),
+        np.array([value for at in seen for value in latencies.trials[at]], dtype=np.float64),
     )
 
 

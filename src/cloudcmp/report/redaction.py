@@ -11,16 +11,19 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Protocol, TypeVar
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.promise import Promise
-from cloudcmp.model.result import Winner
+from cloudcmp.model.result import Estimate, Winner
 from cloudcmp.model.steadiness import Steadiness, SteadinessView
+from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 
+_Changed = TypeVar("_Changed", Attempt, Estimate)
 _LETTERS = 8
 _SHORTEST_KNOWN = 6
 # Prefixes of EC2's resource ids: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
@@ -101,12 +104,12 @@ class TextChange(Protocol):
 
 def hidden(view: View, by: TextChange) -> View:
     """Return a view without ids: numbers, cells and names of metrics stay, ids in every text are replaced."""
-    text = by.text
+    text = cache(by.text)  # most texts of a study come again and again
     return replace(
         view,
         plan=_plan(view.plan, text),
         analysis=_analysis(view.analysis, text),
-        attempts=tuple(replace(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
+        attempts=tuple(_changed(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
         hosts=tuple((at, tuple((key, _fact(value, text)) for key, value in pairs)) for at, pairs in view.hosts),
         provenance=tuple((text(key), text(value)) for key, value in view.provenance),
         interruptions=tuple(map(text, view.interruptions)),
@@ -173,7 +176,7 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
     return replace(
         found,
         estimates=tuple(
-            replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
+            _changed(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
         ),
         comparisons=found.comparisons.worded(text),
         winners=reworded(found.winners),
@@ -181,6 +184,11 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
         money_winners=reworded(found.money_winners),
         answer=tuple(map(text, found.answer)),
     )
+
+
+def _changed(one: _Changed, **fields: object) -> _Changed:
+    """Return an object with some fields replaced: itself if they are the same."""
+    return one if all(getattr(one, name) == value for name, value in fields.items()) else replace(one, **fields)
 
 
 def _fact(value: str, text: Callable[[str], str]) -> str:

@@ -16,6 +16,8 @@ _COLUMNS = SEALED_COLUMNS["attempt"]
 
 Begin = tuple[int, int, float]
 """Trial, attempt and start (Unix seconds) of an attempt to be written as begun."""
+Ended = tuple[tuple[Attempt, str | None], ...]
+"""Attempts that have ended, each with the name of its samples file."""
 
 
 def begin(database: Database, first: Begin) -> None:
@@ -106,7 +108,7 @@ def open_attempts(database: Database) -> list[Begin]:
         return [(of.count(trial), of.count(attempt), of.moment(started_at)) for trial, attempt, started_at in rows]
 
 
-def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
+def ended(database: Database) -> Ended:
     """Every attempt that has ended, with the name of its samples file, in the order of trial and attempt."""
     rows = database.rows(f"SELECT {_COLUMNS}, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
     return tuple(attempt for attempt in (_attempt(database, row) for row in rows) if attempt is not None)
@@ -136,7 +138,7 @@ def count(database: Database, trial: int, *, interrupted_too: bool) -> int:
     return int(database.rows(query, (trial, interrupted_too))[0][0])
 
 
-def first_ok(attempts: tuple[tuple[Attempt, str | None], ...]) -> dict[int, tuple[Attempt, str | None]]:
+def first_ok(attempts: Ended) -> dict[int, tuple[Attempt, str | None]]:
     """For each trial the first attempt that ended ok; it supplies the trial's values."""
     chosen: dict[int, tuple[Attempt, str | None]] = {}
     for attempt, file in attempts:
