@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
@@ -23,7 +23,6 @@ from cloudcmp.model.steadiness import Steadiness, SteadinessView
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 
-_Changed = TypeVar("_Changed", Attempt, Estimate)
 _LETTERS = 8
 _SHORTEST_KNOWN = 6
 # Prefixes of EC2's resource ids: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
@@ -109,7 +108,7 @@ def hidden(view: View, by: TextChange) -> View:
         view,
         plan=_plan(view.plan, text),
         analysis=_analysis(view.analysis, text),
-        attempts=tuple(_changed(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
+        attempts=tuple(_attempt(one, text) for one in view.attempts),
         hosts=tuple((at, tuple((key, _fact(value, text)) for key, value in pairs)) for at, pairs in view.hosts),
         provenance=tuple((text(key), text(value)) for key, value in view.provenance),
         interruptions=tuple(map(text, view.interruptions)),
@@ -175,9 +174,7 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
 
     return replace(
         found,
-        estimates=tuple(
-            _changed(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
-        ),
+        estimates=tuple(_estimate(one, text) for one in found.estimates),
         comparisons=found.comparisons.worded(text),
         winners=reworded(found.winners),
         money=found.money.worded(text),
@@ -186,9 +183,15 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
     )
 
 
-def _changed(one: _Changed, **fields: object) -> _Changed:
-    """Return an object with some fields replaced: itself if they are the same."""
-    return one if all(getattr(one, name) == value for name, value in fields.items()) else replace(one, **fields)
+def _attempt(one: Attempt, text: Callable[[str], str]) -> Attempt:
+    why, facts = text(one.why), _facts(one.facts, text)
+    return one if (why, facts) == (one.why, one.facts) else replace(one, why=why, facts=facts)
+
+
+def _estimate(one: Estimate, text: Callable[[str], str]) -> Estimate:
+    reason, warnings = text(one.reason), tuple(map(text, one.warnings))
+    unchanged = (reason, warnings) == (one.reason, one.warnings)
+    return one if unchanged else replace(one, reason=reason, warnings=warnings)
 
 
 def _fact(value: str, text: Callable[[str], str]) -> str:

@@ -133,7 +133,7 @@ def percentile_s(h: Histogram, p: float) -> float:
 
 
 def percentiles_s(histograms: Sequence[Histogram], p: Sequence[float]) -> Floats:
-    """The percentiles `p` of each histogram in seconds, as `percentile_s` gives one; shape (histograms, percentiles)."""
+    """The percentiles `p` of each histogram in seconds, shape (histograms, percentiles); see `percentile_s`."""
     for one in p:
         if not 0.0 < one <= 100.0:
             raise ValueError(f"percentile_s: p = {one} is not above 0 and up to 100; write 99 for the 99th percentile")

@@ -114,6 +114,23 @@ def ended(database: Database) -> Ended:
     return tuple(attempt for attempt in (_attempt(database, row) for row in rows) if attempt is not None)
 
 
+class EndedRows:
+    """Gives every attempt that has ended; if `kept`, its rows are read again only if any row was written since."""
+
+    def __init__(self, database: Database, *, kept: bool) -> None:
+        self._database, self._kept = database, kept
+        self._read: tuple[tuple[int, int], Ended] | None = None
+
+    def __call__(self) -> Ended:
+        """The attempts, as `ended` gives them."""
+        if not self._kept:
+            return ended(self._database)
+        stamp = self._database.changes()
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, ended(self._database)
+        return self._read[1]
+
+
 def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | None] | None:
     *values, sealed = row
     if not is_intact(sealed, "attempt", *values):

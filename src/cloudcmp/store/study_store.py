@@ -19,7 +19,7 @@ from cloudcmp.model.values import SeriesLimits, StudyValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported_table, ledger, outputs, plan_rows, samples, values
 from cloudcmp.store.access import StudyLock, lock_of, open_database
-from cloudcmp.store.attempts import Begin, Ended
+from cloudcmp.store.attempts import Begin, Ended, EndedRows
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
@@ -60,7 +60,7 @@ class StudyStore:
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
         self.tag = plan_rows.load_tag(database) or plan_rows.tag_of(self.plan, self.created_at)
-        self._read: tuple[tuple[int, int], Ended] | None = None
+        self._ended = EndedRows(database, kept=lock is None)
         self.key_fault: StorageFault | None = None
         try:
             database.seals = seals or Seals(study_key(self.tag))
@@ -265,15 +265,6 @@ class StudyStore:
     def attempts(self) -> tuple[Attempt, ...]:
         """Every attempt that has ended, in the order of trial and attempt."""
         return tuple(attempt for attempt, _ in self._ended())
-
-    def _ended(self) -> Ended:
-        """Every ended attempt with its file; a reader keeps the rows, and reads them again if any was written since."""
-        if self._lock is not None:
-            return attempt_rows.ended(self._database)
-        stamp = self._database.changes()
-        if self._read is None or self._read[0] != stamp:
-            self._read = stamp, attempt_rows.ended(self._database)
-        return self._read[1]
 
     def done(self) -> frozenset[int]:
         """The trials with an attempt that ended by itself, well or not; slow, as it reads all attempts."""
