@@ -58,10 +58,8 @@ def probes_page() -> Iterator[str]:
     """Every probe: what it does, its parameters and defaults, its metrics, what it leaves out."""
     yield "# Probes\n"
     yield NOTE
-    yield (
-        "The agent runs the probes marked *built*, or the controller does, once a launch, where a cloud makes machines;"
-    )
-    yield "the others are answered by the `simulated` provider only.\n"
+    yield "The agent runs a probe, or the controller does, once a launch, where a cloud makes machines. The `simulated`"
+    yield "provider answers all of them.\n"
     for probe in PROBES.values():
         yield from _probe(probe)
 
@@ -69,7 +67,7 @@ def probes_page() -> Iterator[str]:
 def _probe(probe: Probe) -> Iterator[str]:
     yield f"\n## {probe.name}\n"
     yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
-    yield f"- {'built' if probe.built else 'simulated only'}; {_runs(probe)}"
+    yield f"- run by {_runs(probe)}"
     yield f"- metrics: {', '.join(f'`{name}`' for name in probe.metrics)}\n"
     rows = (
         (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))

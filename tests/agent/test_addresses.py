@@ -9,7 +9,7 @@ from tests.agent.test_ssh import on_machine
 from tests.agent.test_ssh_alias import HOST, entry, through
 from tests.emulated.ssh_server import SshMachine
 
-from cloudcmp.agent.addresses import local_end, public_address
+from cloudcmp.agent.addresses import both_ends, public_address, reached_at
 from cloudcmp.agent.connection import SshHost
 from cloudcmp.model.remote import CommandOutput, Endpoint, KnowsPeer
 
@@ -17,7 +17,8 @@ from cloudcmp.model.remote import CommandOutput, Endpoint, KnowsPeer
 def test_a_machine_is_known_by_where_it_was_reached_and_by_its_own_end(tmp_path: Path) -> None:
     async def work(shell: Any, machine: SshMachine) -> None:
         assert isinstance(shell, KnowsPeer)
-        assert shell.peer() == await local_end(shell) == machine.address
+        assert shell.peer() == reached_at(shell) == machine.address  # type: ignore[arg-type]
+        assert await both_ends(shell) == ("127.0.0.1", machine.address)  # type: ignore[arg-type]
         assert await public_address(shell) == "", "a loopback address is none of the internet"
 
     on_machine(tmp_path, work)
@@ -62,5 +63,5 @@ class Told:
 )
 def test_its_own_end_is_one_address_or_nothing(text: bytes, own: str, public: str) -> None:
     shell = Told(text)
-    assert asyncio.run(local_end(shell)) == own  # type: ignore[arg-type]
+    assert asyncio.run(both_ends(shell))[1] == own  # type: ignore[arg-type]
     assert asyncio.run(public_address(shell)) == public  # type: ignore[arg-type]

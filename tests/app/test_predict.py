@@ -70,6 +70,8 @@ def test_static_pages_rank_as_the_wide_area_latency(measured: Path) -> None:
     """C3 is first for both sizes (section 6.3)."""
     found = of("static-pages", measured)
     c3 = by_name(found)["default"]
+    assert found.parts == ("1 KB from users", "100 KB from users")
+    assert c3.parts_s == pytest.approx((2 * 0.055, 4 * 0.055), rel=0.05)
     assert all(c3.parts_s[at] == min(one.parts_s[at] for one in found.candidates) for at in range(2))
     assert c3.cost is None  # nobody printed the price of the bytes
 

@@ -89,6 +89,19 @@ def test_the_command_says_which_is_nearest_or_that_nothing_answered(served: str,
     assert nothing.json["data"]["looks"][0]["pages"] == 0
 
 
+def test_a_url_that_answers_from_elsewhere_is_no_time_of_its_region(served: str, tmp_path: Path) -> None:
+    far = f"aws/ap-northeast-1=http://{served}/pixel"
+    said = cloudcmp(
+        "wan", "--to", far, "--to", f"http://{served}/2mb", "--from", "stockholm", "--out", "a.csv", cwd=tmp_path
+    )
+    told = " ".join(said.out.split())
+    assert f"{served}/2mb is nearest to stockholm" in told
+    assert "1 answered from elsewhere" in told
+    assert (tmp_path / "a.csv").read_text().count("ap-northeast-1,rtt,") == 1
+    alone = cloudcmp("wan", "--to", far, "--from", "stockholm", "--json", cwd=tmp_path)
+    assert alone.json["data"]["answer"] == "What answered is nearer to stockholm than the stated regions are"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -1,5 +1,6 @@
 """`regions` and `predict move` as commands."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -160,18 +161,58 @@ def test_a_mistake_about_a_move_is_one_line(folder: Path, words: tuple[str, ...]
     assert said.err.splitlines()[-1].startswith(told)
 
 
-def test_the_rates_of_a_study_are_those_of_its_launches(folder: Path) -> None:
-    rows = [f"a,west,m,{at},wan_bytes_per_s,vantage=office;direction={way},B/s,higher,{value}"
-            for way, value in (("up", 5e7), ("down", 8e7)) for at in range(3)]  # fmt: skip
-    head = "provider,region,offering,round,metric,params,unit,better,value"
-    (folder / "rates.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
-    assert cloudcmp("import", "rates.csv", "--out", "rates", cwd=folder).code == 0
-    words = ("predict", "move", "rates", "--size", "5 TB", "--from", "office", "--to", "a/west", "--json")
-    said = cloudcmp(*words, cwd=folder)
+PAGES = "wan_transfer_s,percentile=50;size_bytes="
+FAR = ("predict", "move", "rates", "--size", "5 TB", "--from", "office", "--to", "a/west", "--rate", "50 MB/s")
+
+
+@pytest.fixture
+def pages(folder: Path) -> Callable[[str, float], Path]:
+    """A study's folder of transfers to the office, each of so many seconds."""
+
+    def imported(cell: str, seconds: float) -> Path:
+        rows = [f"a,west,m,{at},{cell};vantage=office,s,lower,{seconds}" for at in range(3)]
+        rows += [f"a,west,m,{at},{PAGES}1048576;vantage=office,s,lower,1e-6" for at in range(3)]
+        head = "provider,region,offering,round,metric,params,unit,better,value"
+        (folder / "rates.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+        assert cloudcmp("import", "rates.csv", "--out", "rates", cwd=folder).code == 0
+        return folder
+
+    return imported
+
+
+def test_the_rate_to_a_vantage_point_is_that_of_large_pages(pages: Callable[[str, float], Path]) -> None:
+    """64 MiB in 0.8388608 s are 80 MB/s; pages of 1 MiB say nothing."""
+    said = cloudcmp(*FAR, "--json", cwd=pages(f"{PAGES}{64 * 2**20}", 0.8388608))
     assert said.code == 0, said.err
     bring, leave = said.json["data"]["parts"]
-    assert (bring["seconds"], bring["rate"]["n"]) == (pytest.approx(1e5), 3)
-    assert leave["seconds"] == pytest.approx(62_500)
+    assert bring["seconds"] == pytest.approx(1e5)
+    assert (leave["seconds"], leave["rate"]["n"]) == (pytest.approx(62_500), 3)
+    assert any("counts their slow start" in one for one in said.json["warnings"])
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [f"{PAGES}{16 * 2**20 - 1}", "wan_transfer_s,percentile=50;resource=url;size_bytes=67108864",
+     "wan_transfer_s,percentile=95;size_bytes=67108864"],
+    ids=["small", "another kind", "another percentile"],
+)  # fmt: skip
+def test_other_pages_are_no_rate(pages: Callable[[str, float], Path], cell: str) -> None:
+    said = cloudcmp(*FAR, cwd=pages(cell, 1.0))
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines()[-1].startswith(
+        "rates: no throughput between places (wan_transfer_s of at least 16 MiB"
+    )
+
+
+def test_a_simulated_rate_says_so(folder: Path) -> None:
+    study = ("schema: 1\nquestion: how fast?\ncandidates: [{provider: simulated, region: nimbus, offering: small}]\n"
+             "wan: {vantages: [office], sizes: [64 MiB], pages: 1}\nlaunches: 2\nruns: 1\n")  # fmt: skip
+    (folder / "far.yaml").write_text(study, encoding="utf-8")
+    assert cloudcmp("run", "far.yaml", "--out", "rates", "--quiet", cwd=folder).code == 0
+    said = cloudcmp(*FAR[:-3], "simulated/nimbus", "--rate", "50 MB/s", "--json", cwd=folder)
+    assert said.code == 0, said.err
+    assert said.json["data"]["parts"][1]["rate"]["n"] == 2
+    assert "rates: SIMULATED, planted values and not measured ones" in said.json["warnings"]
 
 
 def test_an_application_is_still_predicted_by_its_file(folder: Path) -> None:

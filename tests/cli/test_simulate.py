@@ -102,6 +102,36 @@ def test_a_service_time_that_a_study_measured(folder: Path, tmp_path_factory: py
     assert "itself simulated (n = 3)" in " ".join(said.out.split())
 
 
+TIMES = """\
+vantage,provider,region,ms
+Madrid,aws,eu-west-3,{}
+Paris,aws,eu-west-3,4
+Tokyo,aws,eu-west-3,2
+"""
+MEASURED = """\
+schema: 1
+duration: 1 h
+runs: 2
+service: 5 ms
+latency: {wan: times.csv}
+bandwidth: 1 Gbit/s
+user_bases: [{name: south, region: Madrid, users: 10, requests_per_hour: 60, request: 1 KB}]
+data_centres: [{name: X, region: aws/eu-west-3, machines: 1}]
+"""
+
+
+def test_round_trips_that_light_could_not_do_are_no_latencies(folder: Path) -> None:
+    (folder / "measured.yaml").write_text(MEASURED, encoding="utf-8")
+    (folder / "times.csv").write_text(TIMES.format("20"), encoding="utf-8")
+    said = cloudcmp("simulate", "measured.yaml", "--quiet", cwd=folder)
+    assert said.code == 0, said.err
+    assert "1 round trip is left out: light in fibre could not do it" in " ".join(said.out.split())
+    (folder / "times.csv").write_text(TIMES.format("0.02"), encoding="utf-8")
+    said = cloudcmp("simulate", "measured.yaml", cwd=folder)
+    assert said.code == 2
+    assert "no latency from Madrid to aws/eu-west-3 is known that light in fibre could do" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -100,6 +100,6 @@ def test_twice_as_fast_at_twice_the_price_costs_the_same(amount: Decimal, second
 
 
 def test_an_hour_of_an_instance_is_not_what_operations_and_traffic_cost() -> None:
-    for name in ("table_op_per_s", "blob_bytes_per_s", "tcp_bytes_per_s", "wan_bytes_per_s"):
+    for name in ("table_op_per_s", "blob_bytes_per_s", "tcp_bytes_per_s"):
         assert work_unit(METRICS[name], "USD") is None
     assert work_unit(METRICS["disk_bytes_per_s"], "USD") == "B/USD"

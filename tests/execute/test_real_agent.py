@@ -1,4 +1,4 @@
-"""The real agent on this machine: every probe that is built gives every cell of its trial."""
+"""The real agent on this machine: every probe gives every cell of its trial."""
 
 import json
 import math
@@ -39,7 +39,7 @@ def short(probe: Probe) -> dict[str, str]:
 SHORT = {
     probe.name: short(probe)
     for probe in PROBES.values()
-    if probe.built and not probe.by_controller and probe.name not in WORDED_BY_A_STUDY
+    if not probe.by_controller and probe.name not in WORDED_BY_A_STUDY
     and Role.SERVICE not in probe.roles  # tests/agent/test_s3.py and its like have services
 }  # fmt: skip
 

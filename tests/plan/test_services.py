@@ -304,7 +304,7 @@ def test_both_ends_of_a_transfer_have_machines_of_their_own_but_over_loopback(pa
 
 
 def test_probes_from_afar_look_from_a_vantage() -> None:
-    cast = cast_of("wan", fill("wan", {"vantage": "asia"}), "aws", "eu")
+    cast = cast_of("page", fill("page", {"vantage": "asia"}), "aws", "eu")
     assert [(one.role, one.target) for one in cast] == [
         (Role.VANTAGE, Vantage("asia")),
         (Role.ENDPOINT, Service(ServiceKind.HTTP, "aws", "eu")),

@@ -76,7 +76,7 @@ def test_what_cannot_decide_any_more_is_noted() -> None:
 BY_AGENT = [
     name
     for name, one in PROBES.items()
-    if one.built and not one.by_controller and name not in APART and Role.SERVICE not in one.roles
+    if not one.by_controller and name not in APART and Role.SERVICE not in one.roles
 ]
 ALL = f"[{', '.join(f'{{probe: {name}}}' for name in BY_AGENT)}]"
 
@@ -151,11 +151,6 @@ def test_a_plan_that_cannot_be_run_says_why() -> None:
         "aws/eu/small: it is a machine, and table measures a service; write service: blob and from: in a "
         "candidate, or leave the probe out",
     ]
-
-
-def test_a_probe_that_the_agent_does_not_have_is_named() -> None:
-    with pytest.raises(UserMistake, match="probe optimal: the agent does not have this probe yet; use --on simulated"):
-        check_runnable(planned(CLOUD, "[{probe: optimal}]", "budget: 9 USD"), {"aws"}, {"aws"})
 
 
 @pytest.mark.parametrize(

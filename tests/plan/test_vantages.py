@@ -52,6 +52,13 @@ def test_a_machine_serves_the_pages_of_a_trial_itself() -> None:
     check_runnable(made, KNOWN)
 
 
+def test_what_this_machine_serves_in_place_of_others_is_told() -> None:
+    note = "pages are served by this machine: they say nothing of how far the candidates are"
+    rented = "{provider: aws, region: us-east-1, offering: c7.large, price: 0.1 USD/h}"
+    assert note in planned(rented, "{vantages: [north], sizes: [1]}", on="local").quote.notes
+    assert note not in planned(rented, "{vantages: [north], sizes: [1]}", on="simulated").quote.notes
+
+
 RENTED = "{provider: aws, region: us-east-1, offering: c7.large, price: 0.1 USD/h%s}"
 
 

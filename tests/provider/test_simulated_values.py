@@ -144,7 +144,6 @@ def test_what_is_not_planted_is_named(plans):
 
 
 def test_every_metric_can_be_simulated(plans):
-    """Also those whose probes are not built yet: all groups can be compared in a demonstration."""
     for metric in METRICS.values():
         params = {name: "99" if name == "percentile" else "1" for name in metric.params}
         cell = str(Cell.of(metric.name, params))

@@ -47,16 +47,22 @@ def test_a_job_has_tasks_workers_and_sizes() -> None:
     assert part.charged[1].size_bytes == 10_000_000
 
 
-@pytest.mark.parametrize(("size", "trips"), [("1 KB", 2), ("14600 B", 2), ("14601 B", 3), ("100 KB", 4)])
+@pytest.mark.parametrize(("size", "trips"), [("1 KB", 2), ("14480 B", 2), ("14481 B", 3), ("100 KB", 4)])
 def test_a_file_takes_the_round_trips_of_slow_start(size: str, trips: int) -> None:
-    """One to connect; 10 segments of 1460 bytes at first, then twice as many in each round trip (RFC 6928)."""
+    """One to connect; 10 segments of 1448 bytes at first, then twice as many in each round trip (RFC 6928)."""
     found = read(f"schema: 1\napplication: site\nstatic: {{page: {{size: {size}}}}}\n")
-    assert found.parts[0].demands[0].amount == trips
+    demands = found.parts[0].demands
+    assert sum(one.amount for one in demands) == trips
+    assert {str(one.cell) for one in demands} == {"wan_rtt_s percentile=50"}
 
 
-def test_a_vantage_adds_the_transfer() -> None:
-    found = read("schema: 1\napplication: site\nstatic: {page: {size: 1 MB, vantage: asia}}\n")
-    assert [one.name for one in found.parts[0].demands] == ["round trips", "transfer"]
+@pytest.mark.parametrize(("vantage", "there"), [("", ""), (", vantage: asia", ";vantage=asia")])
+def test_the_rest_of_a_file_may_have_been_measured(vantage: str, there: str) -> None:
+    found = read(f"schema: 1\napplication: site\nstatic: {{page: {{size: 1 MB{vantage}}}}}\n")
+    first, rest = found.parts[0].demands
+    assert (str(first.cell), first.whole) == (f"wan_rtt_s percentile=50{there}", None)
+    assert (rest.cell, str(rest.whole)) == (first.cell, f"wan_transfer_s percentile=50;size_bytes=1000000{there}")
+    assert found.parts[0].from_everywhere == (not vantage)
 
 
 def test_a_program_has_what_profile_writes() -> None:

@@ -90,7 +90,8 @@ def test_latencies_and_service_times_that_were_measured() -> None:
     assert found.latency.at("Oslo", "aws/eu") == 0.010
     assert found.service == Service(0.5, "measured on m", 6, ServiceTimes.EXPONENTIAL)
     assert faults(WAN, sources=_wide(lacks=True)) == [
-        "world.yaml:6:27: no latency from Oslo to aws/eu is known; leave one of the two out, or measure it"
+        "world.yaml:6:27: no latency from Oslo to aws/eu is known that light in fibre could do; "
+        "leave one of the two out, or measure it"
     ]
 
 

@@ -113,9 +113,10 @@ impl AgentListener {
             }
             pending.retain(|(_, handshake)| !handshake.is_finished());
             if pending.len() >= PENDING
-                && let Some((oldest, _)) = pending.pop_front()
+                && let Some((oldest, handshake)) = pending.pop_front()
             {
                 let _ = oldest.shutdown(Shutdown::Both); // ignored: it may have ended just now
+                let _ = handshake.join(); // at once: its socket is shut. Without it more than PENDING could be open.
             }
             let Ok(twin) = stream.try_clone() else { continue };
             let (tell, secret) = (tell.clone(), self.secret);

@@ -78,7 +78,7 @@ pub const RESOLVER: Param = Param { name: "resolver", default: "system", kind: K
 pub const FAMILY: Param = Param { name: "family", default: "4", kind: Kind::ImpliedChoice(&["4", "6"]) };
 pub const VERIFY: Param = Param { name: "verify", default: "yes", kind: Kind::ImpliedChoice(&["yes", "no"]) };
 
-const NEXT: &str = "see that the endpoint runs and can be reached";
+const NEXT: &str = "see that the endpoint runs, can be reached, and has such a page";
 /// Request and answer without the body.
 const HEADERS: u64 = 1024;
 const ECHO_PATIENCE: Duration = Duration::from_secs(1);

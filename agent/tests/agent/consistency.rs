@@ -81,7 +81,7 @@ fn updates_deletes_and_lists_are_followed_too() {
     for change in ["update", "delete", "list"] {
         let stream = measure(&job_of(&Store::start(|_| Act::Right), change));
         let changes = stream.note("changes").and_then(Value::as_u64).unwrap();
-        assert!(changes > 5 && stale(&stream) == 0.0, "{change}: {:#?}", stream.frames);
+        assert!(changes > 0 && stale(&stream) == 0.0, "{change}: {:#?}", stream.frames);
     }
 }
 

@@ -128,8 +128,9 @@ fn a_planted_bucket_is_recovered_within_3_percent_in_few_bytes() {
         }
         assert_eq!(stream.note("throttle_seen"), Some(&json!(true)));
         assert!((note(&stream, "burst_s") - bucket / (burst - refill)).abs() < 0.15, "{about}");
-        // Beyond the bucket it took what was refilled meanwhile, and at most 3 s of the sustained rate.
-        let most = bucket + refill * (note(&stream, "burst_s") + 3.0);
+        // Beyond the bucket it took what was refilled meanwhile, and the sustained rate for 2 s, or for as long as a busy
+        // machine needs for the same certainty: never for the 10 s it has.
+        let most = bucket + refill * (note(&stream, "burst_s") + 5.0);
         assert!(note(&stream, "received_bytes") < most, "{most} {about}");
         assert!(note(&stream, "sustained_error_ratio") <= 0.02, "{about}");
     }

@@ -7,14 +7,19 @@ from cloudcmp.model.remote import KnowsPeer, Shell
 _SHOW = ["sh", "-c", 'printf %s "${SSH_CONNECTION-}"']
 
 
-async def local_end(shell: Shell) -> str:
-    """The machine's own end of its connection: where what is sent to its public address arrives; empty if untold.
+async def both_ends(shell: Shell) -> tuple[str, str]:
+    """The other end of a machine's connection, and its own, as the machine says; each empty if untold.
 
-    The machine itself says it, so it is a single address and nothing else. Raises ProviderFault.
+    Its own end is where what is sent to its public address arrives. Raises ProviderFault.
     """
     output = await shell.run(_SHOW, most_bytes=256)
     words = output.out.decode("ascii", errors="replace").split()
-    return _parsed(words[2]) if len(words) == 4 else ""
+    return (_parsed(words[0]), _parsed(words[2])) if len(words) == 4 else ("", "")
+
+
+def reached_at(shell: Shell) -> str:
+    """The address at which a machine was reached, empty if another host is between."""
+    return _parsed(shell.peer()) if isinstance(shell, KnowsPeer) else ""
 
 
 async def public_address(shell: Shell) -> str:
@@ -24,8 +29,7 @@ async def public_address(shell: Shell) -> str:
     gateway that sends from another address than it is reached at, it is wrong: a study then states it. Raises
     ProviderFault.
     """
-    reached = _parsed(shell.peer()) if isinstance(shell, KnowsPeer) else ""
-    for text in (reached, await local_end(shell)):
+    for text in (reached_at(shell), (await both_ends(shell))[1]):
         if text and ipaddress.ip_address(text).is_global:
             return text
     return ""

@@ -59,7 +59,8 @@ def predict_move(
 ) -> tuple[MoveAnswer, tuple[str, ...]]:
     """Predict a move; the second part are notes on its sources.
 
-    `sources` are tables of throughput, or studies with `wan_bytes_per_s` or `tcp_bytes_per_s` between regions.
+    `sources` are tables of throughput, or studies with large pages from vantage points, or with `tcp_bytes_per_s`
+    between regions.
 
     Raises UserMistake for an option or a file that cannot be read, and for a direction whose throughput is unknown.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloudcmp.analysis.wide_area.light import without_impossible
+from cloudcmp.analysis.wide_area.light import impossible_words, without_impossible
 from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.app.option_values import above_zero, money_per_month
 from cloudcmp.app.region_prices import egress_prices
@@ -85,8 +85,7 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
-    dropped = f"{len(impossible)} round trips are left out: light in fibre could not do them; 'cloudcmp wan' lists them"
-    found = replace(found, notes=(*area.notes, *([dropped] if impossible else ()), *people.notes, *notes))
+    found = replace(found, notes=(*area.notes, *impossible_words(impossible), *people.notes, *notes))
     return with_sentences(found, delivery)
 
 

@@ -104,7 +104,9 @@ def _measured(folder: Path, cell: str, candidate: str | None) -> Service:
 
 
 def _wide_area(path: Path) -> WideArea:
-    """The wide area that a file or study holds."""
+    """The wide area that a file or study holds, without impossible round trips."""
+    from cloudcmp.analysis.wide_area.light import impossible_words, without_impossible
     from cloudcmp.app.wide_area import wide_area
 
-    return wide_area([str(path)])
+    found, impossible = without_impossible(wide_area([str(path)]))
+    return replace(found, notes=(*found.notes, *impossible_words(impossible)))

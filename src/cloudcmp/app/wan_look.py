@@ -59,8 +59,8 @@ def look(asked: LookRequest, *, progress: Callable[[str], None] = lambda _: None
 
 
 def save(found: WideAreaAnswer, path: Path) -> int:
-    """Write the times as a plain table, which `cloudcmp wan` reads; returns the number of rows."""
-    return write_latency_table(path, found.area)
+    """Write all times, impossible ones too, as a table that `cloudcmp wan` reads; returns the number of rows."""
+    return write_latency_table(path, area_of(found.looks, found.area.vantages[0].name, found.area.source))
 
 
 def _name(text: str) -> str:

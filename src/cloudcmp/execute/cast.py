@@ -67,7 +67,7 @@ async def no_data_set(_: PlannedTrial) -> Sequence[DataSet]:
 
 @dataclass(frozen=True, slots=True)
 class ServedAt:
-    """Where a machine behind a firewall serves pages: the address that others reach, its own end, and the port."""
+    """Where a machine serves pages: the address that others reach, its own end of that way, and the port."""
 
     host: str
     own: str
@@ -83,7 +83,7 @@ class LaunchTargets:
     the machines; `zones` are theirs, empty if the provider has none, and `regions` those in which they were requested.
     `addresses` are those at which they reach each other between regions, empty if those are their own. `vantages` are
     the machines from which they, or a URL, are seen; `served` is where the first machine serves pages to them, None if
-    no firewall is between.
+    it is on this host.
     """
 
     machines: Sequence[Instance]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
-from cloudcmp.agent.addresses import local_end
+from cloudcmp.agent.addresses import both_ends
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import (
     ACCOUNT_FAULTS,
@@ -29,7 +29,7 @@ from cloudcmp.execute.service import data_set_of
 from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
 from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
-from cloudcmp.execute.vantages import set_up_vantages
+from cloudcmp.execute.vantages import meet_own_host, set_up_vantages
 from cloudcmp.model.firewall import SERVED_PORT, AdmitsPeers
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
@@ -233,15 +233,19 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
 
 
 async def _served_at(context: LaunchContext) -> ServedAt | None:
-    """Where the first machine serves its pages, if a firewall lets vantage points in; else None."""
+    """Where the first machine serves its pages, if it is rented or reached over SSH; else None."""
     first, vantages = context.machines[0], context.vantages
-    if not vantages.public or first.shell is None or first.endpoint is None or first.instance is None:
+    if first.shell is None or first.endpoint is None or first.instance is None or not vantages.machines:
         return None
-    vantages.require(first.endpoint.address)
-    own = ""
+    host, own = first.endpoint.address, ""
     with suppress(ProviderFault):  # a lost connection is the next trial's fault
-        own = await local_end(first.shell)
-    return ServedAt(first.endpoint.address, own or first.instance.address, SERVED_PORT)
+        if first.endpoint.alias:
+            host = await meet_own_host(context, first.shell)
+        own = (await both_ends(first.shell))[1]
+    if not vantages.public:
+        return None
+    vantages.require(host)
+    return ServedAt(host, own or first.instance.address, SERVED_PORT)
 
 
 def _record_release(context: LaunchContext, releases: Sequence[Release], result: LaunchResult) -> None:

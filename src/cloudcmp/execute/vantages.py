@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.agent.addresses import public_address
+from cloudcmp.agent.addresses import both_ends, public_address, reached_at
 from cloudcmp.errors import CONTROLLER_FAULTS, ConnectionLost, ProviderFault
 from cloudcmp.model.cast import Role, Service
 from cloudcmp.model.firewall import AdmitsVantages
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
+from cloudcmp.model.remote import Shell
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.plan import serves, vantage_of
@@ -137,6 +138,27 @@ async def _learn_address(context: "LaunchContext", cloud: AdmitsVantages, found:
         found.public[name] = address
     else:
         found.lose(name, "its public address is unknown: write address: in its vantage point")
+
+
+async def meet_own_host(context: "LaunchContext", host: Shell) -> str:
+    """Learns at which addresses a host of the user's own sees its vantage points; returns its own, empty if unknown.
+
+    This machine's is the other end of the host's connection; that of another host with SSH is the one at which it was
+    reached. A stated one comes first. The host's own is the one at which it was reached: with another host between,
+    no vantage point knows where it is. Raises ProviderFault.
+    """
+    found, own = context.vantages, reached_at(host)
+    stated = {one.point.name: one.address for one in context.run.plan.vantages}
+    controller, _ = await both_ends(host)
+    for name, machine in found.machines.items():
+        address = stated.get(name) or (reached_at(machine.shell) if machine.shell else controller)
+        if not own:
+            found.lose(name, "the endpoint is reached through another host: write service: http and its URL")
+        elif address:
+            found.public[name] = address
+        else:
+            found.lose(name, "its address is unknown: write address: in its vantage point")
+    return own
 
 
 def endpoint_of(trial: PlannedTrial, vantages: Vantages) -> JobTarget | None:

@@ -45,13 +45,15 @@ class CellWish:
 class Demand:
     """An amount of one resource; `cell` measures the resource, None for a processor and for waiting.
 
-    The amount is in seconds, operations or bytes, as `way` says.
+    The amount is in seconds, operations or bytes, as `way` says. `whole` is a cell that measures all of the amount at
+    once: it counts wherever it was measured.
     """
 
     name: str
     way: Way
     amount: float
     cell: CellWish | None = None
+    whole: CellWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Part:
     """One page, job, file or program: what one of it takes, and its weight in the mean of all parts.
 
     A job has `tasks` that take the demands each, one after the other on each of its `workers`, which are machines.
-    `moves_out` is true if bytes leave the cloud, whose price is not known here.
+    `moves_out` is true if bytes leave the cloud, whose price is not known here. What is fetched `from_everywhere` is
+    fetched from each vantage point of the sources equally often.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Part:
     tasks: int = 1
     workers: int = 1
     moves_out: bool = False
+    from_everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,11 @@ class ExpectedCredit:
 
 @dataclass(frozen=True, slots=True)
 class CreditFinding:
-    """What a provider's table pays for a watched service; `expected` is None for fewer than 6 days."""
+    """What a provider's table pays for a watched service; `expected` is None for fewer than 6 days.
+
+    `unseen` are months between the first sample and the last that have none: nothing is known of them, and they are not
+    among `periods`. Each is its start and end (Unix time).
+    """
 
     target: str
     table: CreditTable
@@ -158,3 +162,4 @@ class CreditFinding:
     periods: tuple[PeriodCredit, ...]
     expected: ExpectedCredit | None
     sentence: str = ""
+    unseen: Spans = ()

@@ -138,7 +138,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One way to measure. `built` is false while only the simulated provider supports it.
+    """One way to measure.
 
     `roles` are those of a trial's cast; a probe of the controller gives one value per launch. `typical_s` is the usual
     length of a run; `expected_s` computes it from filled parameters, if they matter. `refusal` returns the fault of
@@ -154,7 +154,6 @@ class Probe:
     excludes: str
     typical_s: float
     roles: tuple[Role, ...] = (Role.SOLO,)
-    built: bool = True
     when: When = When.DURING
     expected_s: Callable[[Mapping[str, str]], float] | None = None
     refusal: Callable[[Mapping[str, str]], tuple[str, str]] | None = None

@@ -177,7 +177,8 @@ class RegionSet:
         return ", ".join(dict.fromkeys(one.site.provider for one in self.regions))
 
     def __str__(self) -> str:
-        return ", ".join(str(one.site) for one in self.regions)
+        behind = f", behind {self.delivery}" if self.delivery else ""
+        return ", ".join(str(one.site) for one in self.regions) + behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +237,12 @@ class RegionsAnswer:
 
     `limit_s` is the time of which each set has the share of people within. `users` are the people of whom money is
     counted. `by_provider` has the best set of each provider, best first; `by_count` those of fewer and of one more
-    region, and `delivered` those behind a content delivery network. No set of `front` is both cheaper and better than
-    another one; `tried` sets were looked at for it, all there are if `whole`. `left_out` are regions that cannot be
-    chosen, with the reason; those of providers that were not asked for are not among them. `served` has the largest
-    places, for a map. `certainty` is None if no time was modelled, or its error is unknown. `close` are sets within 3 %
-    of the best one by the given times, those of other providers and those that differ from it in one region.
-    `notes` and `cautions` are in words.
+    region, and `delivered` those behind a content delivery network. No set of `front`, of which some are behind it, is
+    both cheaper and better than another one; `tried` sets were looked at for it, all there are if `whole`. `left_out`
+    are regions that cannot be chosen, with the reason; those of providers that were not asked for are not among them.
+    `served` has the largest places, for a map. `certainty` is None if no time was modelled, or its error is unknown.
+    `close` are sets within 3 % of the best one by the given times, those of other providers and those that differ from
+    it in one region. `notes` and `cautions` are in words.
     """
 
     goal: Goal

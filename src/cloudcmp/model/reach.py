@@ -138,8 +138,8 @@ class NameMapping:
     """How far the addresses that a provider's name servers give are from the best ones that were measured.
 
     Over `n` vantage points with an answer and with times to the given and to other addresses. `best` is the share that
-    was given an address within a tenth, or one millisecond, of the best. `places` is the least number of places in
-    which one address must be, the largest of all; `anycast` are those that must be in more than one.
+    was given an address within a tenth, or one millisecond, of the best. `anycast` are the addresses that must be in
+    more than one place, each with the least number of them.
     """
 
     provider: str
@@ -148,8 +148,7 @@ class NameMapping:
     n: int
     best: Share | None
     excess: tuple[Quantile, ...]
-    places: int
-    anycast: tuple[str, ...]
+    anycast: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class Service:
 class Matrix:
     """Values between places: `values[row][column]` from the place of a base to that of a data centre.
 
-    `positions` are the known ones of places by name, for a map alone.
+    `positions` are the known ones of places by name, for a map alone. `notes` say what of the source is not here.
     """
 
     rows: tuple[str, ...]
@@ -122,13 +122,14 @@ class Matrix:
     values: tuple[tuple[float, ...], ...]
     source: str
     positions: tuple[tuple[str, Position], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def at(self, row: str, column: str) -> float:
         """The value between two places; raises ValueError if it has no such place."""
         return self.values[self.rows.index(row)][self.columns.index(column)]
 
     def changed(self, changes: "tuple[LatencyChange, ...]") -> "Matrix":
-        """The same matrix with other latencies between some places, in both directions; its source says so."""
+        """The same matrix with other latencies between some places, in both directions; its source and notes say so."""
         if not changes:
             return self
         by_pair = {pair: one.one_way_s for one in changes for pair in (one.places, one.places[::-1])}
@@ -137,7 +138,8 @@ class Matrix:
             for row, of_row in zip(self.rows, self.values, strict=True)
         )
         words = ", ".join(f"{' to '.join(one.places)} {one.one_way_s * 1e3:g} ms" for one in changes)
-        return replace(self, values=values, source=f"{self.source}, changed: {words}")
+        source = f"{self.source}, changed: {words}"
+        return replace(self, values=values, source=source, notes=(*self.notes, f"latencies are {source}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _measures(candidate: Candidate, task: Task, services: AbstractSet[ServiceKin
 
     An endpoint is measured from afar; a machine, which serves pages for a trial, only in a study without endpoints.
     """
-    from_afar = Role.ENDPOINT in PROBES[task.probe].roles and PROBES[task.probe].built
+    from_afar = Role.ENDPOINT in PROBES[task.probe].roles
     if candidate.service is not None and candidate.service.kind is ServiceKind.HTTP:
         return from_afar
     if from_afar and candidate.service is None:

@@ -53,7 +53,7 @@ def cast_of(
         Role.CLIENT: other if inbound else first,
         Role.SERVICE: measured,
         Role.ENDPOINT: first if served and service is None else measured,
-        Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
+        Role.VANTAGE: Vantage(params.get("vantage", "")),
     }
     return tuple(CastMember(role, targets[role]) for role in roles)
 

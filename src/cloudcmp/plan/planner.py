@@ -19,11 +19,11 @@ from cloudcmp.plan.path_checks import path_notes
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.service_use import service_use
-from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
+from cloudcmp.plan.tasks import Task, loopback_tasks, short_tasks, tasks_of
 from cloudcmp.plan.traffic import caps_of, expected_bytes, machines, most_bytes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
 from cloudcmp.plan.truth import with_truth
-from cloudcmp.plan.vantages import admission_notes, vantages_of
+from cloudcmp.plan.vantages import admission_notes, vantage_in, vantages_of
 from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
@@ -161,15 +161,14 @@ def _tasks(
             tasks = tuple(task for task in tasks if task.probe not in asked)
             if not tasks:
                 raise UserMistake.at("--on local", missing_services, "use --on simulated")
-        if missing := unbuilt_probes(tasks):
-            notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks, absent = local_tasks(tasks)
         if absent:
             notes.append(f"left out: this machine cannot do it to itself: {', '.join(absent)}")
-        tasks = built_tasks(tasks)
         if any(traffic.between_machines(task) for task in tasks):
             tasks = loopback_tasks(tasks)
             notes.append("network probes go over loopback on this machine: they say nothing of a network")
+        if any(map(vantage_in, tasks)):
+            notes.append("pages are served by this machine: they say nothing of how far the candidates are")
     elif local:
         _refuse_paths(tasks)
     if any(candidate.runner != candidate.offering.provider for candidate in candidates):

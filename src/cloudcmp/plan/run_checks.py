@@ -21,14 +21,12 @@ _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
     """Raise UserMistake if a plan cannot be run; `providers` have a driver, the use of `billed` ones costs money.
 
-    There is one line for each provider without a driver, each probe that the agent does not have yet unless all
-    candidates are simulated, each provider's client that cannot be measured, each option that is not available, and a
-    worst case that is unknown or above the budget.
+    There is one line for each provider without a driver, each provider's client that cannot be measured, each option
+    that is not available, and a worst case that is unknown or above the budget.
     """
     faults = [
         *_drivers(plan, providers),
         *_services(plan),
-        *_probes(plan),
         *client_faults(plan),
         *vantage_faults(plan),
         *_money(plan, billed),
@@ -73,15 +71,7 @@ def _services(plan: Plan) -> list[Fault]:
 
 def _asks_a_service(trial: PlannedTrial) -> bool:
     """True if the agent measures a storage service in a trial."""
-    return Role.SERVICE in PROBES[trial.probe].roles and PROBES[trial.probe].built
-
-
-def _probes(plan: Plan) -> list[Fault]:
-    if all(candidate.simulated for candidate in plan.candidates):
-        return []
-    names = dict.fromkeys(trial.probe for trial in plan.trials)
-    what = "the agent does not have this probe yet"
-    return [Fault(f"probe {name}", what, "use --on simulated") for name in names if not PROBES[name].built]
+    return Role.SERVICE in PROBES[trial.probe].roles
 
 
 _OPENSTACKS = ("openstack", "rackspace")

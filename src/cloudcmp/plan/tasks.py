@@ -110,20 +110,6 @@ def work_s(tasks: Sequence[Task]) -> float:
     return sum(task.expected_s * task.runs for task in tasks if task.when is not When.ARRIVAL)
 
 
-def unbuilt_probes(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """The probes that only the simulated provider supports so far, each once."""
-    return tuple(dict.fromkeys(task.probe for task in tasks if not PROBES[task.probe].built))
-
-
-def built_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks that the agent supports; raises UserMistake if none is left."""
-    left = tuple(task for task in tasks if PROBES[task.probe].built)
-    if not left:
-        what = f"the agent has none of the probes yet: {', '.join(unbuilt_probes(tasks))}"
-        raise UserMistake.at("--on local", what, "use --on simulated")
-    return left
-
-
 def loopback_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """The tasks for a single machine: traffic between machines goes over loopback, as its cells show."""
     moved = (

@@ -43,7 +43,7 @@ def vantages_of(
 
 def vantage_in(work: Task | PlannedTrial) -> str:
     """The name of the vantage point that a task or trial looks from; empty for any other."""
-    seen = PROBES[work.probe].built and Role.VANTAGE in PROBES[work.probe].roles
+    seen = Role.VANTAGE in PROBES[work.probe].roles
     return dict(work.params)["vantage"] if seen else ""
 
 

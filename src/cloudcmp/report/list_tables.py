@@ -74,8 +74,8 @@ def _doubts(document: Document) -> tuple[str, ...]:
 
 
 def _probes(found: Sequence[Probe]) -> Table:
-    rows = [(one.name, "built" if one.built else "simulated only", ", ".join(one.metrics), one.doc) for one in found]
-    return ("probe", "agent", "metrics", "what it does"), rows
+    rows = [(one.name, ", ".join(one.metrics), one.doc) for one in found]
+    return ("probe", "metrics", "what it does"), rows
 
 
 def _probe(probe: Probe) -> Table:

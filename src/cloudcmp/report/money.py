@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 
 from cloudcmp.cost import work_unit
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import Scale, cost_scale, known, work_scale
 from cloudcmp.report.report_model import CellView, StudyView
+
+_NAMED = 3
+"""So many candidates without a price are named; the table of candidates has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ def figures_of(study: StudyView, view: CellView) -> Costs | None:
     return cost_of(view) or work_of(study, view)
 
 
-def without_price(study: StudyView) -> tuple[str, ...]:
-    """The candidates whose price is unknown."""
-    return tuple(one.id for one in study.candidates if one.offering.price is None)
+def without_price(study: StudyView) -> str:
+    """The first candidates whose price is unknown, as `No price: A, B`, and how many more; empty if there are none."""
+    missing = [one_line(one.id, 40) for one in study.candidates if one.offering.price is None]
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    return f"No price: {', '.join(missing[:_NAMED])}{more}" if missing else ""

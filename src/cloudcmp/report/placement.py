@@ -67,8 +67,22 @@ def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     yield "", f"{value_words(found.goal, best.value)} {of}{goal_words(found.goal)}; {_figures(found, best)}", ""
     if best.money is not None:
         yield "", f"{money_words(best.money)} {found.currency} a month for {_people(found.users)} users", ""
+    if (behind := next((one for one in found.delivered if len(one.regions) == len(best.regions)), None)) is not None:
+        yield "DELIVERY", _behind_words(found, behind), ""
     yield "PROOF", proof_words(found.goal, best), ""
     yield "HOW SURE", certainty_words(found), ""
+
+
+def _behind_words(found: RegionsAnswer, one: RegionSet) -> str:
+    """What as many regions give behind a delivery network, and whether that is better or cheaper than without it."""
+    best = found.best
+    parts = [f"{one}: {value_words(found.goal, one.value)}"]
+    if one.money is not None:
+        parts.append(f"{money_words(one.money)} {found.currency} a month")
+    told = ["better" if one.value < best.value else "not better"]
+    if one.money is not None and best.money is not None:
+        told.append("cheaper" if one.money < best.money else "not cheaper")
+    return f"{', '.join(parts)}; {' and '.join(told)} than BEST, if its hits and distance hold"
 
 
 def _figures(found: RegionsAnswer, one: RegionSet) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from cloudcmp.answer.sla.sentences import case_words, period_words, uptime_words
+from cloudcmp.answer.sla.sentences import case_words, month_words, period_words, uptime_words
 from cloudcmp.answer.sla.words import money_words, share_words, time_words
 from cloudcmp.model.credits import CreditFinding, CreditPeriod
 from cloudcmp.model.nines import ArrangementFinding, NinesFinding
@@ -40,11 +40,13 @@ def credit_grid(found: CreditFinding) -> Grid:
 
 
 def unwatched(found: CreditFinding) -> Iterator[str]:
-    """A line for each period of which much was not watched."""
+    """A line for each month without a sample, and for each period of which much was not watched."""
+    for start, _ in found.unseen:
+        yield f"{found.target}: {month_words(start)} has no sample, so nothing is known of it, and nothing to claim"
     for one in found.periods:
         if one.watched < _WATCHED:
             words = f"{(1 - one.watched) * 100:.3g} % of {period_words(found, one)} was not watched"
-            yield f"{found.target}: {words}; it counts as down in the reading `most` alone"
+            yield f"{found.target}: {words}; what of it is between samples counts as down in the reading `most` alone"
 
 
 def expected_words(found: CreditFinding) -> str:

@@ -150,13 +150,13 @@ def _names(found: WideAreaAnswer) -> Grid:
     rows = tuple(
         (one.name, one.provider, str(one.addresses), str(one.n), None if one.best is None else _share(one.best),
          _time(one.excess[0]) if one.excess else None, _time(one.excess[1]) if one.excess else None,
-         str(one.places) if one.places else None)
+         str(max((places for _, places in one.anycast), default=1)) if one.n else None)
         for one in found.names
     )  # fmt: skip
     return Grid(
         "How far the given addresses are from the best ones",
         ("name", "provider", Head("addresses"), Head("n"), Head("best"), Head("half"), Head("90 %"), Head("places")),
-        rows, "half, 90 %: are at most this above their best; places: least number of one address, 2 is anycast",
+        rows, "half, 90 %: are at most this above their best; places: least number of the most spread address",
     )  # fmt: skip
 
 

@@ -153,8 +153,6 @@ _TITLES = {
     "wan_failed_ratio": "wide-area pages failed",
     "visit_response_s": "response time of a URL",
     "visit_failed_ratio": "requests of a URL failed",
-    "wan_optimal_rtt_s": "wide-area optimal round trip time",
-    "wan_bytes_per_s": "wide-area bandwidth",
 }
 
 

@@ -1,9 +1,9 @@
 """Reads a file that describes an application by its demands."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from cloudcmp.catalog.tables.wan import rounds
 from cloudcmp.model.application import Application, ApplicationKind, CellWish, Charged, Demand, Part, Ran, Way
 from cloudcmp.model.market import OfferKey
 from cloudcmp.study.application_shape import (
@@ -20,7 +20,6 @@ from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.shape import fit
 from cloudcmp.study.tree import Tree, read_tree
 
-_SEGMENT_BYTES, _FIRST_SEGMENTS = 1460, 10
 _LINE_BYTES = 64
 _CLIENT = (("client", "native"), ("concurrency", "1"), ("rate_per_s", "closed"), ("read", "eventual"), ("reuse", "yes"))
 _DISK = (("depth", "1"), ("durability", "direct"), ("pattern", "sequential"), ("threads", "one"))
@@ -113,7 +112,8 @@ def _parts(shape: ApplicationShape) -> Iterator[Part]:
     for name, job in (shape.jobs or {}).items():
         yield Part(name, tuple(_demands(job, shape)), tuple(_charged(job)), _weight(job), job.tasks, job.workers)
     for name, file in (shape.static or {}).items():
-        yield Part(name, tuple(_transfer(file, shape.percentile)), weight=file.weight, moves_out=True)
+        yield Part(name, tuple(_transfer(file, shape.percentile)), weight=file.weight, moves_out=True,
+                   from_everywhere=file.vantage is None)  # fmt: skip
     if shape.program is not None:
         yield Part(shape.application, tuple(_program(shape.program)))
     elif all(getattr(shape, kind) is None for kind in ApplicationShape.KINDS):
@@ -155,19 +155,18 @@ def _charged(part: OperationsShape) -> Iterator[Charged]:
 
 
 def _transfer(file: FileShape, percentile: int) -> Iterator[Demand]:
-    """Yield the demands of a file that a user fetches: round trips, and its bytes where a rate is known.
+    """Yield the demands of a file that a user fetches: round trips until its first bytes come, and the rest of it.
 
-    The round trips are those of connecting, and of TCP's slow start, which doubles what is under way from ten segments
-    on: log2(bytes / (10 segments) + 1), at least one. Source: RFC 5681 and RFC 6928.
+    The rest takes as long as that of pages of its size, where they were measured. Else it takes the further round trips
+    of TCP's slow start, and no rate limits it: of a large file that is too little.
     """
-    trips = file.connect + max(1, math.ceil(math.log2(file.size / (_FIRST_SEGMENTS * _SEGMENT_BYTES) + 1)))
-    at = ("percentile", str(percentile))
-    if file.vantage is None:
-        yield Demand("round trips", Way.COUNT, trips, CellWish("wan_optimal_rtt_s", (at,)))
-        return
-    there = ("vantage", file.vantage)
-    yield Demand("round trips", Way.COUNT, trips, CellWish("wan_rtt_s", (at, there)))
-    yield Demand("transfer", Way.BYTES, file.size, CellWish("wan_bytes_per_s", (("direction", "down"), there)))
+    at = (("percentile", str(percentile)),)
+    there = (("vantage", file.vantage),) if file.vantage else ()
+    way = CellWish("wan_rtt_s", at + there)
+    yield Demand("round trips", Way.COUNT, file.connect + 1, way)
+    if more := rounds(file.size) - 1:
+        size = (("size_bytes", f"{file.size:.0f}"),)
+        yield Demand("transfer", Way.COUNT, more, way, CellWish("wan_transfer_s", at + size + there))
 
 
 def _program(program: ProgramShape) -> Iterator[Demand]:

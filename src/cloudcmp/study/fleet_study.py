@@ -61,7 +61,7 @@ def _probe(metric: str) -> tuple[str, str]:
     if public is not None and public.probe:
         return public.probe, public.cell
     name = metric.partition(" ")[0]
-    probe = next((one for one in PROBES.values() if one.built and name in one.metrics), None)
+    probe = next((one for one in PROBES.values() if name in one.metrics), None)
     if name not in METRICS or probe is None:
         raise UserMistake.at("--study", f"how {metric!r} is measured is not known here", "write a study of your own")
     cell = Cell.parse(metric)

@@ -72,7 +72,7 @@ class _Checks:
         for at, base in enumerate(self._shape.user_bases):
             lacking = [one for one in centres if base.region in latency.rows and isnan(latency.at(base.region, one))]
             if lacking:
-                what = f"no latency from {base.region} to {', '.join(lacking)} is known"
+                what = f"no latency from {base.region} to {', '.join(lacking)} is known that light in fibre could do"
                 self._add(("user_bases", at, "region"), what, "leave one of the two out, or measure it")
 
     def hours(self) -> None:

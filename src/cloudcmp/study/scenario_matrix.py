@@ -33,7 +33,7 @@ def of_wide_area(wide: WideArea) -> Matrix:
     rows, columns = tuple(one.name for one in wide.vantages), tuple(map(str, wide.sites))
     places = [*((one.name, one.at) for one in wide.vantages), *((str(one), one.at) for one in wide.sites)]
     positions = tuple((name, at) for name, at in places if at is not None)
-    return Matrix(rows, columns, half, f"half of round trips, {wide.kind}: {wide.source}", positions)
+    return Matrix(rows, columns, half, f"half of round trips, {wide.kind}: {wide.source}", positions, wide.notes)
 
 
 def uniform(bytes_per_s: float, like: Matrix) -> Matrix:

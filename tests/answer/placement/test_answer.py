@@ -9,7 +9,7 @@ from tests.answer.placement.worlds import SITES, crowd, world
 
 from cloudcmp.answer.placement.answer import RegionsQuestion, Rule, behind, best_regions
 from cloudcmp.answer.placement.choose import percentiles
-from cloudcmp.answer.placement.front import undominated
+from cloudcmp.answer.placement.front import Rated, undominated
 from cloudcmp.answer.placement.money import Traffic, tiered
 from cloudcmp.answer.placement.sentences import certainty_words, with_sentences
 from cloudcmp.answer.placement.times import PeopleTimes, times_of
@@ -152,6 +152,25 @@ def test_behind_a_delivery_network_misses_go_on_to_the_regions() -> None:
     assert edge.money == pytest.approx(10_000 * 0.02 + 2_000 * 0.005)
     assert sum(one.gb or 0 for one in edge.regions) == pytest.approx(2_000)
     assert behind(cdn, np.array([0.1])) == pytest.approx([0.03])
+    limited = RegionsQuestion(GOALS[0], 2, budget=300.0)
+    with pytest.raises(UserMistake, match="--budget: only behind cdn does a set of regions cost so little: "):
+        best_regions(PEOPLE, TIMES, limited, traffic=traffic(), delivery=cdn)
+
+
+@pytest.mark.parametrize("per_gb", [0.001, 0.02, 0.05, 5.0])
+def test_a_delivery_network_is_a_candidate_of_the_front(per_gb: float) -> None:
+    cdn = Delivery("cdn", 0.8, 0.01, (PriceTier(0.0, per_gb),), "USD", "given", origin_per_gb=0.005)
+    question = RegionsQuestion(GOALS[0], 2, mix=True)
+    plain = best_regions(PEOPLE, TIMES, question, traffic=traffic())
+    both = best_regions(PEOPLE, TIMES, question, traffic=traffic(), delivery=cdn)
+    assert both.tried == 2 * plain.tried
+    points = [(one.money or 0, one.value) for one in both.front]
+    assert points == sorted(points, key=lambda one: (one[0], -one[1]))
+    for one in (*plain.front, *both.delivered):
+        assert any(cost <= (one.money or 0) + 1e-9 and value <= one.value + 1e-12 for cost, value in points), one
+    assert any(one.delivery for one in both.front), "its times are the lowest of all"
+    cheaper = 10_000 * per_gb + 2_000 * 0.005 < 10_000 * 0.05
+    assert cheaper != any(not one.delivery for one in both.front), "a dearer one leaves the cheap sets their place"
 
 
 def test_percentiles_are_the_least_times_of_enough_people() -> None:
@@ -208,5 +227,5 @@ def test_sets_that_are_about_as_good_are_named_though_every_time_is_measured() -
 
 
 def test_rounding_of_money_keeps_no_set_that_another_one_beats() -> None:
-    rated = [((0,), 0.0418, 121_202.00000000001 - 1e-10), ((1,), 0.0216, 121_202.00000000003), ((2,), 0.1, 5.0)]
-    assert [sites for sites, _, _ in undominated(rated)] == [(2,), (1,)]
+    rated = [Rated((0,), 0.0418, 121_202.00000000001 - 1e-10), Rated((1,), 0.0216, 121_202.00000000003)]
+    assert [one.sites for one in undominated([*rated, Rated((2,), 0.1, 5.0)])] == [(2,), (1,)]

@@ -27,6 +27,16 @@ def test_an_outage_that_lasts_to_the_end_of_a_month_is_claimed_with_that_month()
     assert str(found.periods[0].claim_until) == "2026-07-31"
 
 
+def test_a_month_without_a_sample_is_not_one_without_an_outage() -> None:
+    spans = ((MAY, MAY + 28 * DAY), (MAY + 63 * DAY, MAY + 64 * DAY))
+    hole = (MAY + 28 * DAY, MAY + 63 * DAY)
+    down = Downtime("shop", MAY, MAY + 64 * DAY - 60, spans, (), (), (hole,))
+    found = credit_of(credit_table("aws-ec2-region"), down, parse_money("1200 USD"))
+    assert found.unseen == ((MAY + 31 * DAY, MAY + 61 * DAY),)
+    assert [one.start for one in found.periods] == [MAY, MAY + 61 * DAY]
+    assert all(one.watched > 0 for one in found.periods)
+
+
 def _down(*spans: tuple[float, float], start: float = MAY, days: float = 31.0) -> Downtime:
     """A watch of some days that saw these outages, in seconds from its start."""
     some: Spans = tuple((start + a, start + b) for a, b in spans)

@@ -78,7 +78,7 @@ def _mapping(
     return NameMapping(
         name.provider, name.name, len(name.addresses), int(known.sum()), share,
         quantiles(excess, weights_of(area)[known], cluster_codes(area)[known]) if known.any() else (),
-        max(places, default=0), tuple(one for one, count in zip(name.addresses, places, strict=True) if count > 1),
+        tuple((one, count) for one, count in zip(name.addresses, places, strict=True) if count > 1),
     )  # fmt: skip
 
 

@@ -39,6 +39,13 @@ def without_impossible(area: WideArea) -> tuple[WideArea, tuple[ImpossibleTime, 
     return replace(area, paths=tuple(kept)), tuple(found)
 
 
+def impossible_words(impossible: Sequence[ImpossibleTime]) -> tuple[str, ...]:
+    """A note on round trips that were left out; none if all can be."""
+    n = len(impossible)
+    trips, them = ("1 round trip is", "it") if n == 1 else (f"{n} round trips are", "them")
+    return (f"{trips} left out: light in fibre could not do {them}; 'cloudcmp wan' lists {them}",) if n else ()
+
+
 def least_s(area: WideArea, path: PathTime) -> float:
     """The least round-trip time of a path; 0 if a place is unknown."""
     a, b = area.vantages[path.vantage].at, area.sites[path.site].at

@@ -10,8 +10,8 @@ from cloudcmp.answer.placement.certainty import Doubt, certainty
 from cloudcmp.answer.placement.choose import Accept, Chosen, best_set, only, percentiles, rows_of
 from cloudcmp.answer.placement.close import close_sets
 from cloudcmp.answer.placement.errors_of_model import ModelledTimes
-from cloudcmp.answer.placement.front import front, undominated
-from cloudcmp.answer.placement.money import Traffic, serving
+from cloudcmp.answer.placement.front import Rated, front, undominated
+from cloudcmp.answer.placement.money import Traffic, behind, serving
 from cloudcmp.answer.placement.times import PeopleTimes
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import (
@@ -81,10 +81,10 @@ def best_regions(
     choice = _Choice(people, times, asked, traffic)
     sets = choice.by_domain(asked.k)
     if not sets:
-        raise UserMistake.at(*choice.why_none())
+        raise UserMistake.at(*choice.why_none(delivery))
     best = min(sets, key=lambda one: (one[1].value, one[1].sites))
     domain = best[0]
-    tried, whole, undominated = choice.fronts()
+    tried, whole, undominated = choice.fronts(delivery)
     return RegionsAnswer(
         goal=asked.goal, limit_s=asked.limit_s, people=float(choice.service.counts.sum()), groups=len(people),
         users=asked.users or float(choice.service.counts.sum()), sites=sum(map(len, choice.domains.values())),
@@ -148,13 +148,16 @@ class _Choice:
                 found.append((name, best))
         return [(name, one) for name, one in found if len(one.sites) == k or len(self.domains[name]) < k]
 
-    def why_none(self) -> tuple[str, str, str]:
-        """The fault of a question without an answer."""
+    def why_none(self, delivery: Delivery | None) -> tuple[str, str, str]:
+        """The fault of a question without an answer; it names a set that is within the budget behind a network."""
         free = replace(self.asked, budget=None)
         if self.asked.budget is not None and any(
             self._best(domain, min(free.k, len(domain)), self.service, free) for domain in self.domains.values()
         ):
             what = "no set of regions costs so little, with the prices that are known"
+            if delivery and (behind := self._within_budget(delivery)):
+                what = f"only behind {delivery.name} does a set of regions cost so little: {behind}"
+                return "--budget", what, "leave --budget out to see it, or give more"
             return "--budget", what, "give more, or ask for fewer regions with --sites"
         countries = {self.service.sites[at].country for domain in self.domains.values() for at in domain}
         for rule in self.asked.rules:
@@ -167,6 +170,14 @@ class _Choice:
             f"no set of {self.asked.k} region{'s' * (self.asked.k > 1)} serves everyone with {words}",
             "ask for more regions",
         )
+
+    def _within_budget(self, delivery: Delivery) -> str:
+        """The regions of a set behind a network that is within the budget; empty if there is none."""
+        budget = self.asked.budget or 0.0
+        every = (one for name in self.domains for one in self.delivered(name, self.asked.k, delivery))
+        fits = (one for one in every if one.money is not None and one.money <= budget)
+        best = min(fits, key=lambda one: one.value, default=None)
+        return ", ".join(str(one.site) for one in best.regions) if best else ""
 
     def _best(self, domain: Sites, k: int, service: Service, asked: RegionsQuestion | None = None) -> Chosen | None:
         asked = asked or self.asked
@@ -250,18 +261,24 @@ class _Choice:
         found = (self._best(domain, k, service, free) for k in range(1, min(most, len(domain)) + 1))
         return [self.described(one, delivery) for one in found if one is not None]
 
-    def fronts(self) -> tuple[int, bool, tuple[RegionSet, ...]]:
-        """The sets of all domains of which none is both cheaper and better, and how many were tried."""
+    def fronts(self, delivery: Delivery | None) -> tuple[int, bool, tuple[RegionSet, ...]]:
+        """Sets of all domains, also behind a network, of which none is both cheaper and better; how many were tried."""
         if self._traffic is None:
             return 0, True, ()
-        rated, tried, whole = list[tuple[Sites, float, float]](), 0, True
+        rated, tried, whole = list[Rated](), 0, True
         for domain in self.domains.values():
             traffic = replace(self._traffic, tiers=[self._traffic.tiers[at] for at in domain])
-            found, many, all_tried = front(only(self.service, domain), self.asked.goal, traffic, self.asked.k)
-            rated += [(tuple(domain[at] for at in sites), value, money) for sites, value, money in found]
-            tried, whole = tried + many, whole and all_tried
-        kept = (Chosen(sites, value, value, proven=False) for sites, value, _ in undominated(rated))
-        return tried, whole, tuple(map(self.described, kept))
+            narrow = only(self.service, domain)
+            for network in (None, delivery) if delivery else (None,):
+                found, many, all_tried = front(narrow, self.asked.goal, traffic, self.asked.k, network)
+                rated += [one._replace(sites=tuple(domain[at] for at in one.sites)) for one in found]
+                tried, whole = tried + many, whole and all_tried
+        kept = undominated(rated)
+        return (
+            tried,
+            whole,
+            tuple(self.described(Chosen(one.sites, one.value, one.value, proven=False), one.delivery) for one in kept),
+        )
 
     def certainty(self, sites: Sites, domain: str, others: list[tuple[str, Sites]]) -> Certainty | None:
         """How sure a set is; None if no time is modelled or the error is unknown."""
@@ -290,14 +307,6 @@ class _Choice:
         """The name of the largest group of a cluster."""
         rows = np.flatnonzero(here)
         return self.service.people[int(rows[np.argmax(self.service.counts[rows])])].name
-
-
-def behind(delivery: Delivery, times: "Floats") -> "Floats":
-    """The mean times of people behind a delivery network: a miss goes on from the edge to the region.
-
-    An edge is near its people, so that the way from it to the region takes as long as theirs.
-    """
-    return delivery.edge_s + (1 - delivery.hit_ratio) * times
 
 
 def _allowed(people: Sequence[People], sites: Sequence[Site], asked: RegionsQuestion) -> "NDArray[np.bool_]":

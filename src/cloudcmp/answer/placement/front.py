@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 
 from cloudcmp.answer.placement.choose import best_set, only, rows_of, seen_times, value_of
-from cloudcmp.answer.placement.money import Traffic
-from cloudcmp.model.placement import Goal, GoalKind, Service
+from cloudcmp.answer.placement.money import Traffic, behind
+from cloudcmp.model.placement import Delivery, Goal, GoalKind, Service
 from cloudcmp.stats.p_median import Sites, p_median
 
 MOST = 6000
@@ -17,30 +19,40 @@ _WEIGHTS = 12
 _ROUNDING = 1e-9
 
 
+class Rated(NamedTuple):
+    """A set with its value of the goal and its money a month, behind a delivery network or without one."""
+
+    sites: Sites
+    value: float
+    money: float
+    delivery: Delivery | None = None
+
+
 def front(
-    service: Service, goal: Goal, traffic: Traffic, most: int
-) -> tuple[list[tuple[Sites, float, float]], int, bool]:
+    service: Service, goal: Goal, traffic: Traffic, most: int, delivery: Delivery | None = None
+) -> tuple[list[Rated], int, bool]:
     """Sets of at most `most` sites by rising money with falling value; how many were tried; and whether all were.
 
-    Each is a set, its value of the goal, and its money a month. Sites without a price are left out. If there are too
-    many sets to try all, sets are tried that make a weighted sum of mean time and money least: a front of these lacks
-    sets that no weight selects.
+    Sites without a price are left out. If there are too many sets to try all, sets are tried that make a weighted sum
+    of mean time and money least: a front of these lacks sets that no weight selects.
     """
-    priced = [at for at in range(len(service.sites)) if traffic.known(at)]
+    if delivery is not None:
+        service = replace(service, times=behind(delivery, service.times))
+    priced = [at for at in range(len(service.sites)) if traffic.known(at, delivery)]
     most = min(most, len(priced))
     if not priced:
         return [], 0, False
     whole = sum(math.comb(len(priced), k) for k in range(1, most + 1)) <= MOST
     rows, shares = rows_of(service), service.counts / service.counts.sum()
-    tried = list(_all(priced, most) if whole else _selected(service, goal, traffic, priced, most))
-    rated = []
+    tried = list(_all(priced, most) if whole else _selected(service, goal, traffic, priced, most, delivery))
+    rated = list[Rated]()
     for sites in tried:
         least = rows[list(sites)].min(axis=0)
         if not np.isfinite(least).all():
             continue
-        money, _ = traffic.of(rows, sites)
+        money, _ = traffic.of(rows, sites, delivery)
         if money is not None:
-            rated.append((sites, float(value_of(goal, least[:, None], shares)[0]), money))
+            rated.append(Rated(sites, float(value_of(goal, least[:, None], shares)[0]), money, delivery))
     return undominated(rated), len(tried), whole
 
 
@@ -49,11 +61,13 @@ def _all(priced: list[int], most: int) -> Iterator[Sites]:
         yield from combinations(priced, k)
 
 
-def _selected(service: Service, goal: Goal, traffic: Traffic, priced: list[int], most: int) -> Iterator[Sites]:
+def _selected(
+    service: Service, goal: Goal, traffic: Traffic, priced: list[int], most: int, delivery: Delivery | None
+) -> Iterator[Sites]:
     """The best sets for weights of money between none and all, for each number of sites."""
     narrow = only(service, priced)
     times, shares = seen_times(narrow), service.counts / service.counts.sum()
-    price = np.array([traffic.tiers[at][0].per_gb if traffic.tiers[at] else 0.0 for at in priced])
+    price = np.array([traffic.first_per_gb(at, delivery) for at in priced])
     cost = traffic.gb[:, None] * price[None, :]
     found = dict[Sites, None]()
     for k in range(1, most + 1):
@@ -73,16 +87,16 @@ def _weights(money: float, time: float) -> list[float]:
     return [0.0, *(time / money * 10 ** (-2 + 4 * at / (_WEIGHTS - 1)) for at in range(_WEIGHTS))]
 
 
-def undominated(rated: list[tuple[Sites, float, float]]) -> list[tuple[Sites, float, float]]:
-    """Those of sets with their values and money of which none is both cheaper and better, by rising money.
+def undominated(rated: list[Rated]) -> list[Rated]:
+    """Those of which none is both cheaper and better, by rising money.
 
     Sums of one amount in another order differ by rounding: money and values that differ by less than that are equal.
     """
-    kept = list[tuple[Sites, float, float]]()
-    for one in sorted(rated, key=lambda one: (one[2], one[1], len(one[0]))):
-        if kept and one[1] >= kept[-1][1] * (1 - _ROUNDING):
+    kept = list[Rated]()
+    for one in sorted(rated, key=lambda one: (one.money, one.value, len(one.sites))):
+        if kept and one.value >= kept[-1].value * (1 - _ROUNDING):
             continue
-        if kept and one[2] <= kept[-1][2] * (1 + _ROUNDING):
+        if kept and one.money <= kept[-1].money * (1 + _ROUNDING):
             kept.pop()
         kept.append(one)
     return kept

@@ -29,9 +29,18 @@ class Traffic:
     per_site: float
     currency: str
 
-    def known(self, site: int) -> bool:
-        """True if the price of a site is known, or nothing is sent."""
-        return bool(self.tiers[site]) or not self.gb.any()
+    def known(self, site: int, delivery: Delivery | None = None) -> bool:
+        """True if the price of a site is known, or nothing is sent, or a network's own price takes its place."""
+        own = delivery is not None and delivery.origin_per_gb is not None
+        return own or bool(self.tiers[site]) or not self.gb.any()
+
+    def first_per_gb(self, site: int, delivery: Delivery | None = None) -> float:
+        """The price of the first GB to people from a site, 0 if unknown; behind a network that of the misses in it."""
+        tiers = self.tiers[site]
+        if delivery is None:
+            return tiers[0].per_gb if tiers else 0.0
+        origin = delivery.origin_per_gb
+        return (1 - delivery.hit_ratio) * (origin if origin is not None else self.first_per_gb(site))
 
     def of(self, rows: "Floats", sites: Sites, delivery: Delivery | None = None) -> tuple[float | None, "Floats"]:
         """The money a month of a set, and the GB that each of its sites sends; None if a price is unknown.
@@ -53,6 +62,14 @@ class Traffic:
         if delivery is not None:
             total += tiered(delivery.tiers, float(self.gb.sum()))
         return total, volumes
+
+
+def behind(delivery: Delivery, times: "Floats") -> "Floats":
+    """The mean times of people behind a delivery network: a miss goes on from the edge to the region.
+
+    An edge is near its people, so that the way from it to the region takes as long as theirs.
+    """
+    return delivery.edge_s + (1 - delivery.hit_ratio) * times
 
 
 def serving(rows: "Floats", sites: Sites) -> "NDArray[np.intp]":

@@ -51,7 +51,8 @@ def lower_is_better(column: Numbers) -> bool:
 def find_cell(market: Market, wish: CellWish) -> Numbers | None:
     """Return the column that fits a wish best; None without any.
 
-    Of several the one with most of the parameters that the wish would rather have, then the largest sizes.
+    Of several the one with most of the parameters that the wish would rather have, then the largest sizes, then the
+    fewest parameters.
     """
     found = []
     for name, column in market.columns.items():
@@ -59,7 +60,7 @@ def find_cell(market: Market, wish: CellWish) -> Numbers | None:
         if isinstance(column, Numbers) and metric == wish.metric and set(wish.must) <= set(params.items()):
             rather = sum(params.get(key) == value for key, value in wish.rather)
             sizes = tuple(float(params[key]) for key in _SIZES if params.get(key, "").isdigit())
-            found.append(((rather, sizes), name, column))
+            found.append(((rather, sizes, -len(params)), name, column))
     if not found:
         return None
     best = max(found, key=lambda one: (one[0], one[1]))[2]

@@ -49,12 +49,15 @@ def by_demands(found: Resources, benchmark: Benchmark | None, values: Values, ho
     weights = np.array([one.weight for one in application.parts])
     weights = weights / weights.sum()
     names = dict.fromkeys(name for one in parts for name in one.by_name)
+    serial = [one.serial for one in parts]
+    # The rest of a file cannot come before its first bytes.
+    overlapped = serial if application.kind is ApplicationKind.STATIC else [one.overlapped for one in parts]
     return ByDemands(
-        time=_weighted(weights, [one.serial for one in parts]),
-        overlapped=_weighted(weights, [one.overlapped for one in parts]),
-        serial=_weighted(weights, [one.serial for one in parts]),
+        time=_weighted(weights, serial),
+        overlapped=_weighted(weights, overlapped),
+        serial=_weighted(weights, serial),
         cpu_s=_weighted(weights, [one.cpu_s for one in parts]),
-        parts=tuple(one.serial for one in parts),
+        parts=tuple(serial),
         demands={
             name: _weighted(weights, [one.by_name.get(name, np.zeros((1, 1))) for one in parts]) for name in names
         },

@@ -11,6 +11,7 @@ from cloudcmp.answer.choice.attributes import BURSTABLE
 from cloudcmp.answer.choice.from_study import SERVICE
 from cloudcmp.answer.choice.lookup import numbers_of
 from cloudcmp.answer.prediction.columns import operation_costs
+from cloudcmp.answer.prediction.fetched import with_vantages
 from cloudcmp.answer.prediction.model import Times, by_demands, home_time, row_of, times_of
 from cloudcmp.answer.prediction.times import Resources, Values, resources
 from cloudcmp.catalog.parameters import nearest
@@ -34,6 +35,7 @@ def predict(application: Application, market: Market, aim: Aim, confidence: floa
     Raises UserMistake if the sources have no measurement that its demands need, or not the machine where its processor
     time was measured and fewer than two that ran it.
     """
+    application = with_vantages(application, market)
     home = row_of(market.keys, application.home) if application.home else None
     ran, notes = _ran(application, market)
     reference = (home,) if home is not None else tuple(ran)

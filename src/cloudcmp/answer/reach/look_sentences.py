@@ -1,17 +1,26 @@
 """What a quick look at URLs found, in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from cloudcmp.model.reach import Look
 from cloudcmp.model.wide_area import Phase
 from cloudcmp.units import format_quantity
 
 
-def look_headline(looks: Sequence[Look], vantage: str) -> str:
-    """The nearest URL by its round trip, if its interval lies below all others, or that this cannot be told."""
+def look_headline(looks: Sequence[Look], vantage: str, elsewhere: Collection[str]) -> str:
+    """The nearest URL by its round trip, if its interval lies below all others, or that this cannot be told.
+
+    `elsewhere` are the sites that answered sooner than light could come from where they are stated to be: what answers
+    is not there, and no time of that site.
+    """
+    answered = [one for one in looks if one.time(Phase.RTT) is not None]
     seen = sorted(
-        ((time, one) for one in looks if (time := one.time(Phase.RTT)) is not None), key=lambda pair: pair[0].median_s
-    )
+        ((time, one) for one in answered
+         if (time := one.time(Phase.RTT)) is not None and str(one.site) not in elsewhere),
+        key=lambda pair: pair[0].median_s,
+    )  # fmt: skip
+    if not seen and answered:
+        return f"What answered is nearer to {vantage} than the stated regions are"
     if not seen:
         return f"Nothing answered that was asked from {vantage}"
     (first, nearest), *others = seen
@@ -25,8 +34,9 @@ def look_headline(looks: Sequence[Look], vantage: str) -> str:
     if unsure:
         names = ", ".join(str(one.site) for one in (nearest, *unsure))
         return f"Cannot tell yet which is nearest to {vantage}: {names}"
-    silent = len(looks) - len(seen)
-    return f"{nearest.site} is nearest to {vantage}: {told}" + (f"; {silent} did not answer" if silent else "")
+    silent, nearer = len(looks) - len(answered), len(answered) - len(seen)
+    more = [f"{silent} did not answer"] * bool(silent) + [f"{nearer} answered from elsewhere"] * bool(nearer)
+    return "; ".join([f"{nearest.site} is nearest to {vantage}: {told}", *more])
 
 
 def look_lines(looks: Sequence[Look]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,9 @@ _SHOWN = 3
 
 def headline(found: WideAreaAnswer) -> str:
     """Which provider reaches the vantage points best, or that this cannot be told."""
-    return look_headline(found.looks, found.area.vantages[0].name) if found.looks else _headline(found)
+    if not found.looks:
+        return _headline(found)
+    return look_headline(found.looks, found.area.vantages[0].name, {one.site for one in found.impossible})
 
 
 def _headline(found: WideAreaAnswer) -> str:
@@ -172,14 +174,16 @@ def missing_words(one: MissingRegion) -> str:
 
 def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     one = next(each for each in found.names if each.name == name)
-    text = f"{one.name} ({one.provider}) has {one.addresses} addresses"
+    text = f"{one.name} ({one.provider}) has {one.addresses} address{'es' * (one.addresses != 1)}"
     if one.best is not None:
-        text += f"; {one.best.value * 100:.0f} % of {one.n} vantage points are given a best one"
+        asked = "1 vantage point is" if one.n == 1 else f"{one.n} vantage points are"
+        text += f"; {one.best.value * 100:.0f} % of {asked} given a best one"
     if one.excess:
         half, most = (f"{each.value_s * 1e3:.3g} ms" for each in one.excess)
         text += f", half of them are at most {half} above it, 90 % at most {most}"
     if one.anycast:
-        text += f"; {', '.join(one.anycast[:_SHOWN])} is in {one.places} places or more: anycast"
+        told = ", ".join(f"{address} is in {places} places or more" for address, places in one.anycast[:_SHOWN])
+        text += f"; anycast: {told}"
     return text
 
 
@@ -234,9 +238,10 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
 
 def _impossible_words(found: WideAreaAnswer) -> Iterator[str]:
     if found.impossible:
-        worst = found.impossible[0]
+        worst, n = found.impossible[0], len(found.impossible)
+        one, these = ("1 round trip is", "is") if n == 1 else (f"{n} round trips are", "are")
         yield (
-            f"{len(found.impossible)} round trips are shorter than light in fibre needs between the stated places, and "
-            f"are left out: {worst.vantage} to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light "
-            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
+            f"{one} shorter than light in fibre needs between the stated places, and {these} left out: {worst.vantage} "
+            f"to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light needs "
+            f"{format_quantity(worst.light_s, 's')}, is the worst"
         )

@@ -214,7 +214,12 @@ def period_words(found: CreditFinding, one: PeriodCredit) -> str:
     """A period of credits: `2026-05`, or the year before a day."""
     if found.table.period is CreditPeriod.YEAR:
         return f"the 365 days before {moment(one.end)[:10]}"
-    return moment(one.start)[:7]
+    return month_words(one.start)
+
+
+def month_words(start: float) -> str:
+    """The month of a moment (Unix time): `2026-05`."""
+    return moment(start)[:7]
 
 
 def case_words(case: CreditCase) -> str:

@@ -64,19 +64,23 @@ def sharing(arrive: Floats, size: Floats, first: Indices) -> Floats:
 
 def _sharing(arrive: Floats, size: Floats, count: Indices, first: Indices) -> Floats:
     """Departures of groups of `count` equal tasks each."""
-    depart = np.empty_like(arrive)
-    starts = _busy_starts(arrive, size * count, first)
+    work = size * count
+    depart: Floats = arrive + work  # of a group alone; the others follow
+    starts = _busy_starts(arrive, work, first)
     lengths = np.diff(np.append(starts, len(arrive)))
-    single = starts[lengths == 1]
-    depart[single] = arrive[single] + size[single] * count[single]
     many = lengths > 1
     starts, lengths = starts[many], lengths[many]
     equal = _are_equal(size, starts, lengths)
     _advance_equal(arrive, size, count, starts[equal], lengths[equal], depart)
-    for start, length in zip(starts[~equal].tolist(), lengths[~equal].tolist(), strict=True):
-        own = slice(start, start + length)
-        depart[own] = _one_by_one(arrive[own], size[own], count[own])
+    own = _members(starts[~equal], lengths[~equal])
+    depart[own] = _one_by_one(arrive[own], size[own], count[own], lengths[~equal])
     return depart
+
+
+def _members(starts: Indices, lengths: Indices) -> Indices:
+    """The indices of all groups of some busy periods, one period after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _busy_starts(arrive: Floats, work: Floats, first: Indices) -> Indices:
@@ -134,27 +138,31 @@ def _advance_equal(
         gone += ~is_arrival
 
 
-def _one_by_one(arrive: Floats, size: Floats, count: Indices) -> list[float]:
-    """Departures of one busy period of groups of any service times."""
+def _one_by_one(arrive: Floats, size: Floats, count: Indices, lengths: Indices) -> list[float]:
+    """Departures of busy periods of groups of any service times; `lengths` has the groups of each period."""
     depart = [0.0] * len(arrive)
-    many = count.tolist()
+    moments, needs, many = arrive.tolist(), size.tolist(), count.tolist()
     here: list[tuple[float, int]] = []  # virtual time of leaving, group
-    now, virtual, present = 0.0, 0.0, 0
-    for group, (moment, needs) in enumerate(zip(arrive.tolist(), size.tolist(), strict=True)):
+    first = 0
+    for length in lengths.tolist():
+        now, virtual, present = moments[first], 0.0, 0
+        for group in range(first, first + length):
+            moment = moments[group]
+            while here:
+                leaving = now + (here[0][0] - virtual) * present
+                if leaving > moment:
+                    virtual += (moment - now) / present
+                    break
+                virtual, gone = heapq.heappop(here)
+                depart[gone] = now = leaving
+                present -= many[gone]
+            now = moment
+            heapq.heappush(here, (virtual + needs[group], group))
+            present += many[group]
         while here:
-            leaving = now + (here[0][0] - virtual) * present
-            if leaving > moment:
-                virtual += (moment - now) / present
-                break
+            now += (here[0][0] - virtual) * present
             virtual, gone = heapq.heappop(here)
-            depart[gone] = now = leaving
+            depart[gone] = now
             present -= many[gone]
-        now = moment
-        heapq.heappush(here, (virtual + needs, group))
-        present += many[group]
-    while here:
-        now += (here[0][0] - virtual) * present
-        virtual, gone = heapq.heappop(here)
-        depart[gone] = now
-        present -= many[gone]
+        first += length
     return depart

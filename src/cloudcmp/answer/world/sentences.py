@@ -19,8 +19,7 @@ def _cautions(scenario: Scenario, own: Outcome) -> Iterator[str]:
             "with CloudAnalyst's slips (compat): MIPS are taken a millisecond, Mbit as MiB, a GB is a MiB, peaks come "
             "on the first day alone, and a message counts as answered when its first part is done"
         )
-    if "changed:" in scenario.latency.source:
-        yield f"latencies are {scenario.latency.source}"
+    yield from scenario.latency.notes
     for one in own.deployments:
         for centre in one.centres:
             if centre.busy >= 1:

@@ -1,6 +1,7 @@
 """Sends traffic to data centres and back, if no decision depends on how long earlier requests took."""
 
 import heapq
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -128,12 +129,18 @@ def _sent_together(leave: Floats, requests: NDArray[np.int32]) -> Floats:
 def _replies(leave: Floats, latency: Floats, seconds: Floats, requests: NDArray[np.int32]) -> list[float]:
     """Transfer times of replies in CloudAnalyst, whose count of requests under way is reduced twice by each reply."""
     count, under_way, times = 0.0, list[tuple[float, int]](), []
-    for at, way, each, size in zip(leave.tolist(), latency.tolist(), seconds.tolist(), requests.tolist(), strict=True):
-        while under_way and under_way[0][0] <= at:
-            count = max(0.0, count - 2 * heapq.heappop(under_way)[1])
+    first = math.inf  # when the first of those under way comes home
+    each = zip(leave.tolist(), (leave + latency).tolist(), seconds.tolist(), requests.tolist(), strict=True)
+    for at, way, second, size in each:
+        while first <= at:
+            count -= 2 * heapq.heappop(under_way)[1]
+            if count < 0.0:  # noqa: PLR1730, a call of max would take a third of the time
+                count = 0.0
+            first = under_way[0][0] if under_way else math.inf
         count += size
-        times.append(each * count)
-        heapq.heappush(under_way, (at + way + times[-1], size))
+        times.append(second * count)
+        heapq.heappush(under_way, (way + times[-1], size))
+        first = under_way[0][0]
     return times
 
 

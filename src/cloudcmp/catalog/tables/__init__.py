@@ -1,8 +1,7 @@
 """The tables of metrics, probes and suites, one file for each family.
 
 `typical` of a metric is a plausible magnitude, used only to draw values that a simulated study does not plant.
-`built=False` marks probes that only the simulated provider supports so far. A test compares the table of probes with
-the agent's own. Each value of a parameter of a suite is run.
+A test compares the table of probes with the agent's own. Each value of a parameter of a suite is run.
 """
 
 from cloudcmp.catalog.tables import (

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from cloudcmp.catalog.tables.base import choice, duration, size, suite
+from cloudcmp.catalog.tables.base import size, suite
 from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
@@ -64,12 +64,6 @@ METRICS = (
            "What a browser does with it, and the other files of a page."),
     Metric("wan_failed_ratio", "ratio", Better.LOWER, Group.WAN, Reduce.MEDIAN, ("resource", "size_bytes", "vantage"),
            "Share of pages that did not come whole.", "Pages that came late, within the patience.", 1e-3, signed=True),
-    Metric("wan_optimal_rtt_s", "s", Better.LOWER, Group.WAN, Reduce.PERCENTILE, ("percentile", "vantages"),
-           "Lowest round-trip time from each vantage point to any data centre of the provider, at a percentile of them.",
-           "How well the provider itself maps users to data centres.", 6e-2),
-    Metric("wan_bytes_per_s", "B/s", Better.HIGHER, Group.WAN, Reduce.TOTAL, ("direction", "vantage"),
-           "Payload received a second over TCP between a vantage point and the data centre.",
-           "More than one stream.", 1e7),
     Metric("visit_response_s", "s", Better.LOWER, Group.WAN, Reduce.MEDIAN, ("vantage",),
            "Time of a request of a watched URL, with look-up and connection.", "Requests that failed.", 3e-1),
     Metric("visit_failed_ratio", "ratio", Better.LOWER, Group.WAN, Reduce.MEDIAN, ("vantage",),
@@ -89,11 +83,6 @@ PROBES = (
           (_VANTAGE, Param("count", ParamKind.COUNT, "20", "requests", short="2"),
            Param("interval_s", ParamKind.SECONDS, "1", "time between two requests that begin"), _PATIENCE, _RESOLVER, _FAMILY, _VERIFY),
           "A URL at a steady pace, one value a request as it comes.", "Phases.", 20.0, roles=_FROM_AFAR, expected_s=_pages_s, no_peer=_NO_PEER),
-    Probe("wan", ("wan_rtt_s", "wan_bytes_per_s"),
-          (Param("vantage", ParamKind.TEXT, "europe", "where the measuring end is"), choice("direction", "down up", "from or to the cloud"), duration("10")),
-          "Round trips and one TCP stream between a vantage point and the data centre.", "The last mile.", 10.0, roles=_FROM_AFAR, built=False),
-    Probe("optimal", ("wan_optimal_rtt_s",), (Param("vantages", ParamKind.COUNT, "260", "vantage points"),),
-          "The lowest round-trip time from each vantage point to any data centre.", "The provider's own mapping.", 30.0, roles=_FROM_AFAR, built=False),
 )  # fmt: skip
 
 SIZES = ("1", "1024", "102400", "327680", "2097152")

@@ -37,11 +37,14 @@ _MOMENT_S = 1e-3
 def credit_of(table: CreditTable, down: Downtime, bill: Money | None, seed: int = 1) -> CreditFinding:
     """What a table pays for a watched service: every month or year of the watch, and what to expect.
 
-    `bill` is that of one month. Seconds that nobody saw are up in the readings `least` and `likely`, and down in
-    `most`; months before and after the watch are not counted at all.
+    `bill` is that of one month. Between samples, seconds that nobody saw are up in the readings `least` and `likely`,
+    and down in `most`; before the first sample and after the last they are up in all. A month without a sample is
+    `unseen`.
     """
-    periods = tuple(_period(table, down, span, bill) for span in _spans(table, down))
-    return CreditFinding(down.target, table, bill, periods, expected_credit(table, down, bill, seed))
+    spans = list(_spans(table, down))
+    unseen = tuple(one for one in spans if not within(down.watched, *one))
+    periods = tuple(_period(table, down, one, bill) for one in spans if one not in unseen)
+    return CreditFinding(down.target, table, bill, periods, expected_credit(table, down, bill, seed), unseen=unseen)
 
 
 def percent_of(table: CreditTable, uptime: Fraction, down_s: Fraction) -> Decimal:

@@ -1,6 +1,5 @@
 """Bars of the cost of a task on each candidate, or of the work per unit of money (as CloudCmp's figure 2)."""
 
-from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.bars import Bar, chosen, left_out, panel
 from cloudcmp.report.charts.base import Figure, Styles, draw, panel_title, title_of
 from cloudcmp.report.money import Costs, cost_of, figures_of, without_price
@@ -13,7 +12,7 @@ _COLUMNS = ("cell", "candidate", "cost_per_task", "currency", "work_per_money", 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
     """One figure for each group in which a price is known."""
     made = []
-    missing = ", ".join(one_line(name, 40) for name in without_price(study))
+    missing = without_price(study)
     for group, views in study.groups():
         priced = tuple(view for view in views if figures_of(study, view))
         if not priced:
@@ -23,7 +22,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
         title = title_of(study, f"{group_words(group)}: work for the money")
         caption = ("List price of the used time, at the median; n: launches; ok: trials that gave a value, of "
                    f"those started.{left_out(priced, shown)}"
-                   f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip
+                   f"{f' {missing}.' if missing else ''}")  # fmt: skip
         made.append(Figure(f"cost-{group}", title, caption, draw(title, panels), _COLUMNS, _rows(study, priced)))
     return made
 

@@ -1,7 +1,6 @@
 """The scatter plot of price and performance."""
 
 from cloudcmp.model.plan import hourly_cost
-from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.bars import left_out
 from cloudcmp.report.charts.base import (
     SHAPES,
@@ -15,6 +14,7 @@ from cloudcmp.report.charts.base import (
     panel_title,
     title_of,
 )
+from cloudcmp.report.money import without_price
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.words import direction
@@ -33,10 +33,10 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
     shown = _spread(views)
     title = title_of(study, "Price against performance")
     panels = [_panel(study, view, min(currencies), styles) for view in shown]
-    missing = ", ".join(one_line(one.id, 40) for one in study.candidates if one.index not in prices)
+    missing = without_price(study)
     caption = ("Median over launches with 5th and 95th percentile, against the list price of all instances of a "
                f"candidate. {counts_of(study, shown)}{left_out(views, shown)}"
-               f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip
+               f"{f' {missing}.' if missing else ''}")  # fmt: skip
     rows = tuple(row for view in views for row in _rows(study, view, min(currencies)))
     return [Figure("price-performance", title, caption, draw(title, panels), _COLUMNS, rows)]
 

@@ -8,6 +8,7 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.study import Session
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.report.money import without_price
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.advertised import kind_words, promise_words
@@ -35,12 +36,10 @@ def candidates(study: StudyView) -> Sheet:
 
 def no_price(study: StudyView) -> str:
     """Return a sentence on missing cost figures; empty if every price is known."""
-    missing = [one_line(one.id, 40) for one in study.candidates if one.offering.price is None]
-    if not missing:
-        return ""
-    if len(missing) == len(study.candidates):
+    if study.candidates and all(one.offering.price is None for one in study.candidates):
         return "No price is known for any candidate: no cost figures."
-    return f"No price: {', '.join(missing)}; their cost is unknown, not zero."
+    missing = without_price(study)
+    return f"{missing}; their cost is unknown, not zero." if missing else ""
 
 
 def studied_on(study: StudyView) -> date | None:
