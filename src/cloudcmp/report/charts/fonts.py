@@ -1,7 +1,8 @@
 """The fonts of drawings: vl-convert's own Liberation Sans, which is in memory, and the others of this machine.
 
 Where the machine has Liberation Sans too, vl-convert prefers that one and opens its file for every letter that it
-measures: 98,000 times for three figures, which is half of the processor time of a report. Both files draw the same.
+measures: 98,000 times for three figures with 1,700 texts. The metrics of both, and so the drawings, are the same;
+letters in PNG have the outlines of vl-convert's version.
 """
 
 import os
