@@ -61,7 +61,8 @@ def test_a_watch_shows_outages_between_samples_and_what_is_not_signed() -> None:
     assert "2 min 00 s to 4 min 00 s" in flat
     for part in (
         "lines 401 to 420 are after the last head; 18 samples are left out",
-        "1 restarts",
+        "1 restart ",
+        "1 damaged last line, cut off and kept",
         "its watcher still runs, or was killed",
     ):
         assert part in flat
