@@ -186,7 +186,7 @@ def test_a_search_needs_every_price() -> None:
 
 def test_too_many_requests_are_refused() -> None:
     text = GOOD.replace("{peak: 10, off_peak: 5}", "{peak: 100000000, off_peak: 5}") + "mode: requests\n"
-    assert "at most 1e+08 are simulated" in faults(text)[0]
+    assert "at most 100,000,000 are simulated" in faults(text)[0]
 
 
 @pytest.mark.parametrize(

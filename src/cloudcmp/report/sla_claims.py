@@ -6,6 +6,7 @@ from cloudcmp.answer.sla.sentences import clusters_words
 from cloudcmp.answer.sla.words import (
     bounds_words,
     figure_name,
+    long_words,
     share_words,
     span_words,
     target_words,
@@ -164,7 +165,7 @@ def _requirements(title: str, claims: Sequence[tuple[Claim, Requirement]]) -> Gr
     days = next((one.days for _, one in claims if one.days), ())
     note = ""
     if days:
-        words = ", ".join(f"{one.days:,.3g} days if they last {span_words(one.outage_s)}" for one in days)
-        note = f"in general an availability takes days, because outages last: {words} on average and none is seen"
+        words = ", ".join(f"{long_words(one.days * 86400)} if they last {span_words(one.outage_s)}" for one in days)
+        note = f"in general an availability takes long, because outages last: {words} on average and none is seen"
     heads = ("claim", Head("share"), Head("0 bad"), Head("1 bad"), Head("5 bad"), Head("one every"))
     return Grid(title, heads, tuple(rows), note)

@@ -194,5 +194,5 @@ class _Checks:
         events = shape.broker is not Broker.CLOSEST or shape.balancing is Balancing.EQUALLY_SPREAD
         most = MOST_BY_EVENTS if events else MOST_DIRECT
         if tasks > most:
-            what = f"up to {tasks:.3g} tasks in a run; at most {most:.0e} are simulated"
+            what = f"up to {tasks:,.0f} tasks in a run; at most {most:,.0f} are simulated"
             self._add((), what, "write mode: messages with a larger grouping, or a shorter duration")

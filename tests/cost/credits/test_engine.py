@@ -91,6 +91,14 @@ def test_a_month_of_99_99_percent_allows_268_seconds() -> None:
     assert _percent("aws-ec2-region", (0, 0.05 * 31 * DAY + 1)) == 100
 
 
+def test_a_credit_that_is_not_above_the_least_is_not_paid_and_not_claimed() -> None:
+    table = credit_table("aws-ec2-region")
+    small, large = (credit_of(table, _down((0, 3600)), parse_money(bill)).periods[0] for bill in ("10 USD", "11 USD"))
+    assert (small.likely.percent, small.likely.money, small.claim_until) == (10, Money(Decimal(0), "USD"), None)
+    assert large.likely.money == Money(Decimal("1.1"), "USD")
+    assert large.claim_until is not None
+
+
 def test_google_counts_whole_minutes_of_each_outage() -> None:
     assert _percent("google-ce-zones", *((at * 1000.0, at * 1000.0 + 59) for at in range(40))) == 0
     assert _percent("google-ce-zones", *((at * 1000.0, at * 1000.0 + 60) for at in range(5))) == 10

@@ -43,11 +43,8 @@ def without_impossible(area: WideArea) -> tuple[WideArea, tuple[ImpossibleTime, 
 def impossible_words(impossible: Sequence[ImpossibleTime]) -> tuple[str, ...]:
     """A note on round trips that were left out; none if all can be."""
     n = len(impossible)
-    if not n:
-        return ()
-    them = "it" if n == 1 else "them"
-    return (f"{counted(n, 'round trip')} {are(n)} left out: light in fibre could not do {them}; 'cloudcmp wan' lists "
-            f"{them}",)  # fmt: skip
+    trips, them = f"{counted(n, 'round trip')} {are(n)}", "it" if n == 1 else "them"
+    return (f"{trips} left out: light in fibre could not do {them}; 'cloudcmp wan' lists {them}",) if n else ()
 
 
 def least_s(area: WideArea, path: PathTime) -> float:

@@ -176,7 +176,7 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     one = next(each for each in found.names if each.name == name)
     text = f"{one.name} ({one.provider}) has {one.addresses} address{'es' * (one.addresses != 1)}"
     if one.best is not None:
-        asked = "1 vantage point is" if one.n == 1 else f"{one.n} vantage points are"
+        asked = f"{counted(one.n, 'vantage point')} {are(one.n)}"
         text += f"; {one.best.value * 100:.0f} % of {asked} given a best one"
     if one.excess:
         half, most = (f"{each.value_s * 1e3:.3g} ms" for each in one.excess)

@@ -188,6 +188,11 @@ def credit_sentence(found: CreditFinding) -> str:
             f"{title} pays nothing: {time_words(case.down_s)} of downtime in {period_words(found, worst)} leave "
             f"{uptime_words(case.uptime_percent, found.table, 6)}, and {found.table.commitment:f} % are promised."
         )
+    if case.money is not None and not case.money.amount:
+        return (
+            f"{title} pays nothing on a bill of {money_words(found.bill or case.money)}: {case.percent:g} % of it for "
+            f"{period_words(found, worst)} is not above the least that is paid."
+        )
     free = f", and does not charge {counted(case.free_hours, 'hour')}" if case.free_hours else ""
     pays = f"pays {case.percent:g} % of the bill{free}" if case.percent else free.removeprefix(", and ")
     money = "" if case.money is None else f", {money_words(case.money)}"

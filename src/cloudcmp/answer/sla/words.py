@@ -93,6 +93,11 @@ def time_words(seconds: float) -> str:
     return f"{seconds / 86400:,.0f} days" if seconds >= 360000 else format_seconds(seconds)
 
 
+def long_words(seconds: float) -> str:
+    """A time of any length: `50 min 00 s`, `80 days`, `5.7 years`."""
+    return f"{seconds / 86400 / 365.25:,.1f} years" if seconds >= 2 * 365.25 * 86400 else time_words(seconds)
+
+
 def span_words(seconds: float) -> str:
     """A round time in its largest whole unit: `30 min`, `6 h`, `3 days`."""
     for length, unit in ((86400, "day"), (3600, "h"), (60, "min")):

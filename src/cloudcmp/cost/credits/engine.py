@@ -102,7 +102,8 @@ def _period(table: CreditTable, down: Downtime, span: tuple[float, float], bill:
     readings = [within(one, start, end) for one in (down.least, down.likely, down.most)]
     least, likely, most = (_case(table, one, end - start, bill) for one in readings)
     watched = sum(b - a for a, b in within(down.watched, start, end)) / (end - start)
-    until = _claim_until(table, readings[1][-1][1]) if readings[1] and likely.percent > 0 else None
+    pays = likely.percent > 0 and (likely.money is None or likely.money.amount > 0)
+    until = _claim_until(table, readings[1][-1][1]) if readings[1] and pays else None
     return PeriodCredit(start, end, watched, least, likely, most, until)
 
 
