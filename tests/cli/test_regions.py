@@ -178,6 +178,7 @@ def test_a_given_rate_says_that_it_replaces_measured_ones_and_only_its_own_way(f
         (("--months", "nan"), "--months: nan is no number above zero"),
         (("--months", "24"), "--months: nothing is refreshed; add --refresh"),
         (("--ingress", "0 USD/GB"), "--ingress: '0 USD' is not more than zero"),
+        (("--from", "a/west"), "--from: the data are in a/west already"),
         (("--ingress", "1 EUR/GB"), "--ingress: it is in EUR and the prices are in USD"),
         (("--put", "1 USD/1000"), "--put: how many requests there are is unknown; add --object"),
         (("--egress", "none.csv"), "none.csv: no such file or directory; name a CSV file"),

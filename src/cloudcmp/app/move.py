@@ -78,6 +78,8 @@ def predict_move(
         raise UserMistake.at("--months", "nothing is refreshed", "add --refresh '100 GB/day', or leave --months out")
     values, notes = _measured(sources, progress)
     origin = place_name(asked.origin) if asked.origin else HERE
+    if origin == to:
+        raise UserMistake.at("--from", f"the data are in {to} already", "name another region with --to")
     inward = _rate("--rate", asked.rate, values, (origin, to))
     if asked.rate_out is None and asked.rate is not None and (to, origin) not in values:
         outward = inward

@@ -255,16 +255,13 @@ def _search_words(found: Simulation, result: Found) -> str:
         return f"{' and '.join(result.choice.centres)}: {aim} {need}; {_figure(found.scenario, result.choice)}"
     if result.lack is SearchLack.UNDECIDED:
         return f"cannot tell yet which set has {aim} {need}: intervals of the simulation are too wide; more --runs help"
+    assert found.scenario.search is not None
+    sets = f"no set of at most {counted(found.scenario.search.choose, 'data centre')} comes {need}"
     holding = [one for one in result.options if not one.overloaded]
     if not holding:
-        return f"no set of at most {_most(found.scenario)} is {need}: each is asked for more than it can do"
+        return f"{sets}: each is asked for more than it can do"
     best = min(holding, key=lambda one: one.overall.value)
-    return f"no set of at most {_most(found.scenario)} is {need}; the fastest over all is {' and '.join(best.centres)}"
-
-
-def _most(scenario: Scenario) -> int:
-    assert scenario.search is not None
-    return scenario.search.choose
+    return f"{sets}; the fastest over all is {' and '.join(best.centres)}"
 
 
 def aim_words(scenario: Scenario) -> tuple[str, str]:
