@@ -61,7 +61,7 @@ def test_rates_of_one_pair_are_kept_and_failed_runs_are_not(tmp_path: Path) -> N
     rows = "home,a:b-1,8e8,True\nhome,a/b-1,16e8,True\nhome,a/b-1,1,False\n"
     found = read_throughputs(written(tmp_path, f"from,to,bit_per_s,success\n{rows}"))
     assert found.values == {("home", "a/b-1"): (1e8, 2e8)}
-    assert found.notes == ("table.csv: 1 rows of another network tier or of failed runs are left out",)
+    assert found.notes == ("table.csv: 1 row of another network tier or of failed runs is left out",)
 
 
 def test_a_device_has_its_prices_and_days(tmp_path: Path) -> None:

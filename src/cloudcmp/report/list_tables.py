@@ -169,7 +169,9 @@ def _tiers(one: CreditTable) -> str:
 
 def _credit(one: CreditTable) -> Table:
     free = (
-        [] if one.free_hour_s is None else [("not charged", f"clock hours down for over {one.free_hour_s // 60} min")]
+        []
+        if one.free_hour_s is None
+        else [("free", f"clock hours down for over {one.free_hour_s // 60} min are not charged")]
     )
     rows = [
         ("is for", one.title),
@@ -178,10 +180,10 @@ def _credit(one: CreditTable) -> Table:
         *free,
         ("down is", one.down),
         ("counts", f"downtime as {one.counting.value}, of {one.unit_s} s"),
-        ("pays nothing up to", "nothing" if one.minimum is None else format_money(one.minimum)),
-        ("claim within", f"{one.claim_n} {one.claim_by.value}"),
+        *([] if one.minimum is None else [("minimum", f"{format_money(one.minimum)} or less is not paid")]),
+        ("claim", f"within {one.claim_n} {one.claim_by.value}"),
         *(("" if at else "bring", text) for at, text in enumerate(one.bring)),
-        *(("" if at else "assumed here", text) for at, text in enumerate(one.assumed)),
+        *(("" if at else "assumed", text) for at, text in enumerate(one.assumed)),
         ("text", f"{one.source}; {one.text_of}; known from {one.verified.value}"),
     ]
     return ("what", "of " + one.name), rows

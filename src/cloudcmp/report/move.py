@@ -23,7 +23,7 @@ def show_move(console: Console, found: MoveAnswer, notes: Sequence[str] = ()) ->
         labelled(console, _TITLES[part.step], _part_words(part, found.currency), "bold")
         labelled(console, "", _rate_words(part))
     if found.total is not None:
-        period = f" over {found.months:g} months" if len(found.parts) > 2 else ""
+        period = f" over {found.months:g} month{'s' * (found.months != 1)}" if len(found.parts) > 2 else ""
         labelled(console, "TOTAL", f"{money_words(found.total)} {found.currency}{period}", "bold")
     for label, text in _disk_lines(found):
         labelled(console, label, text)

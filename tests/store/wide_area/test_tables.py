@@ -209,8 +209,8 @@ def test_regions_of_skyplane_are_vantages_and_sites(tmp_path: Path) -> None:
     assert area.sites == (Site("gcp", "europe-west1"),)
     assert [(one.median_s, one.least_s, one.n) for one in area.paths] == [(0.02, 0.019, 1)]
     assert [note.partition(": ")[2] for note in area.notes] == [
-        "1 rows of another network tier than PREMIUM are left out",
-        "1 rows within a region are left out",
+        "1 row of another network tier than PREMIUM is left out",
+        "1 row within a region is left out",
     ]
 
 

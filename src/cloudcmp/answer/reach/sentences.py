@@ -217,7 +217,8 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
     own = int(found.best_times.own.any(axis=0).sum())
     if own:
         yield (
-            f"{own:,} vantage points stand in a provider's own network: they count for the other providers only, so "
+            f"{counted(own, 'vantage point')} {'stands' if own == 1 else 'stand'} in a provider's own network: "
+            f"{'it counts' if own == 1 else 'they count'} for the other providers only, so "
             "that providers rest on different points, and pairs on the same ones; none has the last mile of a user"
         )
     yield from _clusters(area)
@@ -226,7 +227,7 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
         yield f"{counted(lost, 'path')} gave no reply"
     unknown = sum(one.continent is None for one in area.vantages)
     if unknown:
-        yield f"where {unknown:,} vantage points are is unknown: --vantages FILE tells it"
+        yield f"where {counted(unknown, 'vantage point')} {are(unknown)} is unknown: --vantages FILE tells it"
     for one in found.pairs:
         if one.ratio is not None and one.difference_s is not None and (one.ratio < 1) != (one.difference_s < 0):
             yield (

@@ -13,7 +13,7 @@ from cloudcmp.report.charts.map_marks import MapLayer, MapMark
 from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.wide_area import handshakes, size_words
-from cloudcmp.units import format_quantity
+from cloudcmp.units import counted, format_quantity
 
 _CURVE_COLUMNS = ("provider", "kind", "size_bytes", "time_s", "share", "low", "high", "n")
 _MAP_COLUMNS = ("vantage", "lat", "lon", "country", "provider", "region", "rtt_s")
@@ -55,7 +55,11 @@ def _map(found: WideAreaAnswer) -> Figure | None:
         return None
     layers.append(MapLayer("regions", "plus", INK, tuple(_sites(found))))
     unplaced = sum(one.at is None for one in area.vantages)
-    lost = f"{unplaced} vantage points have no known place. " if unplaced else ""
+    lost = (
+        f"{counted(unplaced, 'vantage point')} {'has' if unplaced == 1 else 'have'} no known place. "
+        if unplaced
+        else ""
+    )
     caption = (
         f"Each vantage point by the provider with the lowest round trip ({len(rows)} of {len(area.vantages)}); hollow "
         f"if even that is above {limit_words(found)}. A provider's own network does not count for it. {lost}Where "
