@@ -40,8 +40,8 @@ def test_a_sample_is_taken_at_every_interval_and_a_head_signed_at_start_every_fi
     assert stored(found.watched.samples) == stored(told.samples)
     assert [one.at - START for one in told.samples] == pytest.approx([60.0 * at for at in range(150)])
     assert Counter(one.ok for one in told.samples) == {True: 145, False: 5}
-    # Samples 10 to 14 fail: the heads of the first failed sample and of the first good one restart the five minutes.
-    assert [lines for lines, _ in told.heads] == [3, 8, 13, 18, *range(23, 153, int(HEAD_S / 60)), found.lines]
+    # Samples 10 to 14 fail, and are signed at once; so is the first good one, from which five minutes count.
+    assert [lines for lines, _ in told.heads] == [3, 8, *range(13, 19), *range(23, 153, int(HEAD_S / 60)), found.lines]
     assert (found.gaps, found.steps, found.ended, found.signed_lines) == ((), (), "finished", found.lines)
 
 
@@ -61,25 +61,25 @@ def test_an_outage_that_a_dead_watcher_saw_is_signed_and_what_is_left_out_is_a_g
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service is down from sample 10 on, which is signed; the watcher dies after two more, which are not."""
-    clock, told = VirtualClock(), Acknowledged()
-    service = Service(clock, down=((600.0, 900.0),))
+    clock, told, terms = VirtualClock(), Acknowledged(), replace(TERMS, every_s=1.0, timeout_s=1.0)
+    service = Service(clock, down=((10.0, 90.0),))
     die_at(monkeypatch, lambda name: name == "evidence.before_write" and len(told.samples) == 13)
-    assert watch_once(tmp_path / "w", clock, service, told, HOUR, TERMS) == "died"
+    assert watch_once(tmp_path / "w", clock, service, told, 120.0, terms) == "died"
     die_at(monkeypatch, lambda _: False)
     clock.pass_s(10.0)
-    assert watch_once(tmp_path / "w", clock, service, Acknowledged(), HOUR, TERMS) == "finished"
+    assert watch_once(tmp_path / "w", clock, service, Acknowledged(), 120.0, terms) == "finished"
     found = evidence_in(tmp_path / "w")
     assert (found.unsigned_samples, found.unsigned_failed) == (2, 2)
-    assert next(one.at - START for one in found.signed.samples if not one.ok) == pytest.approx(600.0)
+    assert next(one.at - START for one in found.signed.samples if not one.ok) == pytest.approx(10.0)
     (gap,) = found.signed_gaps
     following = next(one.at for one in found.signed.samples if one.at > gap.start)
-    assert (gap.start - START, gap.end, gap.why) == (pytest.approx(660.0), following, "not signed")
+    assert (gap.start - START, gap.end, gap.why) == (pytest.approx(11.0), following, "not signed")
     assert found.signed.left_out == ((gap.start, gap.end),)
     line = timeline(found.signed)
     assert line.seen_s(gap.start, gap.end) == 0.0
     (before, after), *_ = downtime_of(line).most
-    assert (before - START, after > following) == (pytest.approx(540.0), True)
-    assert timeline(found.watched).seen_s(gap.start, gap.end) > 100.0
+    assert (before - START, after > following) == (pytest.approx(9.0), True)
+    assert timeline(found.watched).seen_s(gap.start, gap.end) >= 2.0
 
 
 def test_a_computer_that_sleeps_leaves_a_gap_and_the_grid_of_times_stays(tmp_path: Path) -> None:

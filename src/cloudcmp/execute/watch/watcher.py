@@ -155,14 +155,17 @@ class Watcher:
         self._mark = _Mark(wall, steady)
 
     def _sign_if_due(self, ok: bool, wall: float, steady: float) -> None:
-        """Sign every `HEAD_S`, and where an outage begins or ends: a watcher that dies leaves what it saw unsigned."""
+        """Sign every `HEAD_S`, in an outage every `CHANGE_S`, and where one begins or ends.
+
+        What a watcher has not signed when it dies counts for nothing.
+        """
         self._change_is_unsigned |= self._was_ok is not None and ok is not self._was_ok
         self._was_ok = ok
         is_early = self._change_is_unsigned and steady - self._changes_signed[0] >= CHANGE_S
         if steady < self._head_due and not is_early:
             return
         self._sign(wall)
-        self._head_due = steady + HEAD_S
+        self._head_due = steady + (HEAD_S if ok else CHANGE_S)
         if is_early:
             self._changes_signed.append(steady)
         self._change_is_unsigned = False
