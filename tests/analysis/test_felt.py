@@ -19,8 +19,10 @@ ONE = ConnectionInfo(
 NO_COUNTERS = Counters(None, None, None, None)
 
 
-def seen(*connections: ConnectionInfo, counters: Counters = NO_COUNTERS, every_end: bool = True) -> ServerWatch:
-    return ServerWatch(80, 10.0, connections, counters, ((0, 128), (4, 128)), every_end, False)
+def seen(
+    *connections: ConnectionInfo, counters: Counters = NO_COUNTERS, every_end: bool = True, tick_s: float = 0.0
+) -> ServerWatch:
+    return ServerWatch(80, 10.0, connections, counters, ((0, 128), (4, 128)), every_end, False, tick_s)
 
 
 @pytest.mark.parametrize(
@@ -126,3 +128,16 @@ def test_any_accounts_give_figures_that_are_possible(connections: list[Connectio
         assert one is None or 0 <= one.value <= 1
     for one in (found.mean, found.answer, found.handshake_wait, found.request_wait):
         assert one is None or one.value >= 0
+
+
+def test_intervals_of_answer_times_are_no_narrower_than_a_tick_of_the_kernel() -> None:
+    exact, found = (felt_times(seen(*[ONE] * 50, tick_s=tick)) for tick in (0.0, 0.004))
+    for name in ("mean", "median", "p95", "answer"):
+        before, after = getattr(exact, name), getattr(found, name)
+        if before.bounds is not None:
+            assert after.bounds.low == pytest.approx(before.bounds.low - 0.004), name
+            assert after.bounds.high == pytest.approx(before.bounds.high + 0.004), name
+        assert after.value == before.value
+    assert found.median is not None
+    assert found.median.bounds is not None
+    assert (found.connect, found.loss, found.tick_s) == (exact.connect, exact.loss, 0.004)

@@ -8,6 +8,7 @@ from tests.analysis.planted import FMA, RTT50, RTT95, RTT99, plan_of
 
 from cloudcmp.analysis import cdfs
 from cloudcmp.analysis.latencies import latencies_of
+from cloudcmp.errors import CorruptStore
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.values import HistogramRow
 from cloudcmp.stats.histogram import encode
@@ -25,13 +26,25 @@ def row(launch: int, values_s: np.ndarray, trial: int = 0) -> HistogramRow:
 def test_a_launchs_percentile_is_that_of_all_its_operations(seed: int, n: int, m: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.lognormal(-9.0, 0.5, n), rng.lognormal(-8.0, 0.5, m)
-    latencies = latencies_of([row(1, first), row(1, second, 1)])
-    for cell, share in ((RTT50, 0.50), (RTT95, 0.95), (RTT99, 0.99)):
-        expected = np.quantile(np.concatenate((first, second)), share, method="inverted_cdf")
-        assert latencies.launch_values(Cell.parse(cell), range(6)) == {1: pytest.approx(expected, rel=1.1e-3)}
-        alone = [np.quantile(some, share, method="inverted_cdf") for some in (first, second)]
-        trials = latencies.trial_values(Cell.parse(cell), range(6))
-        assert trials == [(1, pytest.approx(value, rel=1.1e-3)) for value in alone]
+    shares = {Cell.parse(cell): share for cell, share in ((RTT50, 0.50), (RTT95, 0.95), (RTT99, 0.99))}
+    latencies = latencies_of([row(1, first), row(4, first, 2), row(1, second, 1)], shares)
+    for cell, share in shares.items():
+        alone = [float(np.quantile(some, share, method="inverted_cdf")) for some in (first, second)]
+        expected = float(np.quantile(np.concatenate((first, second)), share, method="inverted_cdf"))
+        found = latencies[cell]
+        assert found.launches == {1: pytest.approx(expected, rel=1.1e-3), 4: pytest.approx(alone[0], rel=1.1e-3)}
+        assert list(found.trials[1]) == [pytest.approx(value, rel=1.1e-3) for value in alone]
+        assert list(found.trials[4]) == [found.launches[4]]
+
+
+def test_a_latency_that_nobody_recorded_has_no_launches() -> None:
+    assert latencies_of([], [Cell.parse(RTT50)])[Cell.parse(RTT50)].launches == {}
+
+
+def test_the_bad_one_of_many_histograms_is_named() -> None:
+    good = row(0, np.array([1e-4]))
+    with pytest.raises(CorruptStore, match=r"trial 7.*rtt_s cannot be read .*cut off in its header"):
+        latencies_of([good, HistogramRow(1, 7, "rtt_s", PARAMS, ""), good], [Cell.parse(RTT50)])
 
 
 def test_a_cdf_adds_all_launches_of_a_candidate() -> None:

@@ -142,6 +142,10 @@ CLAIM = ["--claim", "availability >= 99 % a month"]
         (["watch.csv", *CLAIM, "--bill", "5 USD"], "--bill: is about --credits"),
         (["study", "--credits", "aws-ec2-region"], "--credits: no source has downtime"),
         (["watch.csv", "--claim", "p99 rtt_s <= 2 ms"], "--claim: a watch has no 'rtt_s'"),
+        (
+            ["watch.csv", "--claim", "p5 throughput >= 1 MB/s"],
+            "watch.csv: the answer at 2026-05-01 00:00:00 UTC has no",
+        ),
         (["study", "--claim", "p99 <= 2 ms"], "--claim: a study has many measurements"),
         (["study", "--claim", "p99 rtt_s <= 2 ms"], "--claim: the study did not measure 'rtt_s'"),
         (["none", *CLAIM], "none: no such study or file"),
@@ -173,13 +177,16 @@ def test_samples_of_evidence_that_nobody_signed_are_left_out_unless_asked_for(tm
     words = ["sla", "evidence", "--claim", "availability >= 50 %", "--credits", "aws-ec2-region"]
     said = cloudcmp(*words, cwd=tmp_path)
     assert (
-        "evidence: 8 of 20 samples are left out; --unsigned counts them: no watcher signed them that wrote them"
-        in " ".join(said.out.split())
+        "evidence: 8 of 20 samples, of which 8 failed, are left out; with them, as --unsigned counts, 60.0 % of "
+        "samples are good; no watcher signed them that wrote them" in " ".join(said.out.split())
     )
     data = cloudcmp(*words, "--json", cwd=tmp_path).json["data"]
     assert [(one["n"], one["misses"]) for one in data["claims"]] == [(12, 0)]
     assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 0
-    assert data["evidence"] == [{"source": "evidence", "samples": 20, "unsigned": 8, "counted": False}]
+    assert data["credits"][0]["periods"][0]["most"]["down_s"] == 480
+    assert data["evidence"] == [
+        {"source": "evidence", "samples": 20, "failed": 8, "unsigned": 8, "unsigned_failed": 8, "counted": False}
+    ]
     data = cloudcmp(*words, "--json", "--unsigned", cwd=tmp_path).json["data"]
     assert [(one["n"], one["misses"]) for one in data["claims"]] == [(20, 8)]
     assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 480

@@ -1,12 +1,15 @@
 """The watcher on a virtual clock: samples, gaps, steps of the clock, deaths at every point."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.evidence import START, TERMS, by_program, opened
 from tests.execute.watched_week import Acknowledged, Service, VirtualClock, die_at, lost_in_week, watch_once, week
 
+from cloudcmp.answer.sla.downtime import downtime_of
+from cloudcmp.answer.sla.timeline import timeline
 from cloudcmp.app.evidence import evidence_in
 from cloudcmp.errors import CorruptStore
 from cloudcmp.execute.watch.watcher import HEAD_S, Watcher
@@ -37,8 +40,46 @@ def test_a_sample_is_taken_at_every_interval_and_a_head_signed_at_start_every_fi
     assert stored(found.watched.samples) == stored(told.samples)
     assert [one.at - START for one in told.samples] == pytest.approx([60.0 * at for at in range(150)])
     assert Counter(one.ok for one in told.samples) == {True: 145, False: 5}
-    assert [lines for lines, _ in told.heads] == [*range(3, 153, int(HEAD_S / 60)), found.lines]
+    # Samples 10 to 14 fail: the heads of the first failed sample and of the first good one restart the five minutes.
+    assert [lines for lines, _ in told.heads] == [3, 8, 13, 18, *range(23, 153, int(HEAD_S / 60)), found.lines]
     assert (found.gaps, found.steps, found.ended, found.signed_lines) == ((), (), "finished", found.lines)
+
+
+def test_an_outage_is_signed_as_it_begins_and_ends_and_a_flapping_service_seldom(tmp_path: Path) -> None:
+    terms = replace(TERMS, every_s=1.0, timeout_s=1.0)
+    for name, down, expected in (
+        ("one", ((100.0, 102.0),), [0, 100, 102, 180]),
+        ("flapping", tuple((at, at + 1.0) for at in range(100, 130, 2)), [0, 100, 101, 110, 111, 120, 121, 130, 180]),
+    ):
+        clock, told = VirtualClock(), Acknowledged()
+        assert watch_once(tmp_path / name, clock, Service(clock, down), told, 180.0, terms) == "finished"
+        # Lines 1 and 2 begin the watch, and the samples follow, one each second; the last head is that of the end.
+        assert [min(lines - 3, 180) for lines, _ in told.heads] == expected, name
+
+
+def test_an_outage_that_a_dead_watcher_saw_is_signed_and_what_is_left_out_is_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service is down from sample 10 on, which is signed; the watcher dies after two more, which are not."""
+    clock, told = VirtualClock(), Acknowledged()
+    service = Service(clock, down=((600.0, 900.0),))
+    die_at(monkeypatch, lambda name: name == "evidence.before_write" and len(told.samples) == 13)
+    assert watch_once(tmp_path / "w", clock, service, told, HOUR, TERMS) == "died"
+    die_at(monkeypatch, lambda _: False)
+    clock.pass_s(10.0)
+    assert watch_once(tmp_path / "w", clock, service, Acknowledged(), HOUR, TERMS) == "finished"
+    found = evidence_in(tmp_path / "w")
+    assert (found.unsigned_samples, found.unsigned_failed) == (2, 2)
+    assert next(one.at - START for one in found.signed.samples if not one.ok) == pytest.approx(600.0)
+    (gap,) = found.signed_gaps
+    following = next(one.at for one in found.signed.samples if one.at > gap.start)
+    assert (gap.start - START, gap.end, gap.why) == (pytest.approx(660.0), following, "not signed")
+    assert found.signed.left_out == ((gap.start, gap.end),)
+    line = timeline(found.signed)
+    assert line.seen_s(gap.start, gap.end) == 0.0
+    (before, after), *_ = downtime_of(line).most
+    assert (before - START, after > following) == (pytest.approx(540.0), True)
+    assert timeline(found.watched).seen_s(gap.start, gap.end) > 100.0
 
 
 def test_a_computer_that_sleeps_leaves_a_gap_and_the_grid_of_times_stays(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from cloudcmp.stats.describe import (
     quantile_ranks,
     quantiles,
     sd,
+    summary,
     t_interval,
 )
 
@@ -174,3 +175,18 @@ def test_ranks_are_as_close_together_as_the_confidence_allows(n: int, p: float, 
     assert 1 <= low <= high <= n
     assert counts.cdf(low - 1) <= tail * (1 + 1e-9) < counts.cdf(low) * (1 + 1e-8)
     assert counts.sf(high - 1) <= tail * (1 + 1e-9) < counts.sf(high - 2) * (1 + 1e-8)
+
+
+@given(samples, st.lists(st.floats(0.0, 1.0), max_size=3))
+@settings(parent=steady, max_examples=200)
+def test_a_summary_is_what_each_function_says_to_the_last_bit(x: list[float], p: list[float]) -> None:
+    found, shares = summary(x, [0.05, 0.5, 0.95, *p]), (0.05, 0.5, 0.95, *p)
+    assert (found.median, found.mean, found.cov) == (median(x), mean(x), cov(x))
+    assert (found.median_interval, found.t_interval) == (median_interval(x), t_interval(x))
+    assert found.quantiles == quantiles(x, shares)
+
+
+@pytest.mark.parametrize("x", [[], [1.0, math.nan], [math.inf]])
+def test_a_summary_needs_finite_values(x: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"^summary: "):
+        summary(x, ())

@@ -69,6 +69,24 @@ def test_text_and_histogram_are_the_same_thing(values: list[int]) -> None:
     assert text == hdr.encode(values[::-1])
 
 
+@given(st.lists(latencies, min_size=1, max_size=8), st.sampled_from([1, 40, 1 << 20]))
+@steady
+def test_many_at_once_are_each_alone(parts: list[list[int]], at_once: int) -> None:
+    texts = [hdr.encode(part) for part in parts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hdr, "_OCTETS_AT_ONCE", at_once)
+        many = hdr.all_from_base64(texts)
+    assert [hdr.to_base64(one) for one in many] == texts
+    percents = (0.1, 50.0, 99.9, 100.0)
+    table = [[hdr.percentile_s(hdr.from_base64(text), p) for p in percents] for text in texts]
+    assert hdr.percentiles_s(many, percents).tolist() == table
+
+
+def test_none_at_once_are_none() -> None:
+    assert hdr.all_from_base64([]) == []
+    assert hdr.percentiles_s([], (50.0,)).shape == (0, 1)
+
+
 @given(st.lists(latencies, min_size=1, max_size=5))
 @steady
 def test_merging_is_recording_into_one(parts: list[list[int]]) -> None:
@@ -127,6 +145,7 @@ def test_there_must_be_something_to_merge() -> None:
         hdr.merge([big] * 9000)
 
 
+GOOD = hdr.encode([1, 2_000_000])
 BOMB = packed(plain(b"\0" * 50_000_000))
 DAMAGED = {
     "nothing": ("", "cut off in its header"),
@@ -167,14 +186,20 @@ def test_damaged_text_is_refused_in_one_line(name: str) -> None:
         hdr.from_base64(text)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 250
+    with pytest.raises(ValueError, match=says):
+        hdr.all_from_base64([GOOD, text, GOOD])
 
 
 def read_or_refuse(text: str) -> None:
-    """Either a sound histogram or ValueError; any other exception fails the test that calls it."""
+    """Either a sound histogram or ValueError, alone and among others; any other exception fails the calling test."""
     try:
         h = hdr.from_base64(text)
     except ValueError:
+        with pytest.raises(ValueError, match=r"^histogram: "):
+            hdr.all_from_base64([GOOD, text, GOOD])
         return
+    among = [hdr.to_base64(one) for one in hdr.all_from_base64([GOOD, text, GOOD])]
+    assert among == [GOOD, hdr.to_base64(h), GOOD]
     assert h.counts.min() >= 1
     assert 1 <= h.index[0] <= h.index[-1] <= hdr._LAST_INDEX
     assert 0 < hdr.percentile_s(h, 50) <= 3600

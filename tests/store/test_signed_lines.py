@@ -9,8 +9,8 @@ from tests.evidence import START, appended, by_program, judge, opened, signer
 
 from cloudcmp.errors import CorruptStore
 from cloudcmp.model.watch import LineSpan
-from cloudcmp.store.watch import verify_evidence
-from cloudcmp.store.watch.read import read_evidence, unsigned_spans
+from cloudcmp.store.watch import lines, verify_evidence
+from cloudcmp.store.watch.read import FILE, read_evidence, unsigned_spans
 
 
 def test_lines_after_the_last_head_are_chained_only_and_no_samples_of_claims(copy: Path) -> None:
@@ -50,6 +50,27 @@ def test_a_watch_does_not_go_on_from_a_head_that_its_key_did_not_sign(copy: Path
     path.write_bytes(path.read_bytes().replace(signer(b"x" * 32).public.encode(), signer().public.encode()))
     with pytest.raises(CorruptStore, match=r"000000018: was not signed with your key"):
         opened(copy)
+
+
+@pytest.mark.parametrize("at", [START - 1e9, START + 60.0, START + 675.0, START + 1e9])
+def test_times_in_lines_that_nobody_signed_change_no_other_time(at: float, copy: Path) -> None:
+    """Samples are at START + 0 to 660 s; another watcher goes on 2000 s after START and finds a line."""
+    raw = (copy / FILE).read_bytes().splitlines(keepends=True)
+    raw.append(lines.encode(len(raw) + 1, lines.digest(raw[-1]), "sample", at, {"mono": 1.0, "ok": False}))
+    (copy / FILE).write_bytes(b"".join(raw))
+    alone = read_evidence(copy, judge).signed.left_out
+    assert [start for start, _ in alone] == [max(at, START + 660.0)]
+    log = opened(copy, START + 2000)
+    log.append("gap", START + 2000, **{"from": at}, why="not watched", elapsed_s=None)
+    log.append("start", START + 2000, mono=1.0, boot="c", found=log.found, signed=log.signed)
+    log.append("sample", START + 2001, mono=1.0, ok=True, response_s=0.1)
+    log.sign(START + 2001)
+    log.close()
+    found = read_evidence(copy, judge)
+    expected = (at if START + 660.0 <= at <= START + 2001 else START + 660.0, START + 2001)
+    assert found.signed.left_out == (expected,)
+    assert [(gap.start, gap.end, gap.why) for gap in found.signed_gaps] == [(*expected, "not signed")]
+    assert found.unsigned_failed == 1
 
 
 @st.composite

@@ -26,7 +26,7 @@ from tests.store.conftest import (
 from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.trial import Attempt, Outcome, Sample
 from cloudcmp.model.values import SeriesLimits
-from cloudcmp.store import StudyStore, samples, values
+from cloudcmp.store import StudyStore, attempts, samples, values
 from cloudcmp.store.access import StudyLock
 from cloudcmp.store.database import SCHEMA_VERSION
 from cloudcmp.store.ledger import LaunchRecord
@@ -215,6 +215,22 @@ def test_each_file_is_read_and_checked_once_by_one_engine(full: StudyStore, monk
     names = [path.name for path in (full.folder / "samples").iterdir()]
     assert sorted(checked) == sorted(names)
     assert engines == [len(names)]
+
+
+def test_a_reader_reads_rows_again_only_if_they_were_written_since(
+    store: StudyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, ended = [], attempts.ended
+    monkeypatch.setattr(attempts, "ended", lambda database: reads.append(1) or ended(database))
+    first, second = store.plan.trials[:2]
+    run_trial(store, first)
+    with StudyStore.open(store.folder, write=False) as reader:
+        assert [len(reader.attempts()) for _ in range(3)] == [1, 1, 1]
+        assert len(reads) == 1
+        run_trial(store, second, Outcome.FAILED)
+        assert [len(reader.attempts()) for _ in range(3)] == [2, 2, 2]
+        assert len(reads) == 2
+        assert reader.consistent(reader.attempts) == store.attempts()
 
 
 def test_a_reader_follows_a_writer_that_compacts_meanwhile(full: StudyStore) -> None:

@@ -26,6 +26,10 @@ def test_samples_are_read_with_their_usual_step(tmp_path: Path) -> None:
     assert [(one.at, one.ok, one.response_s, one.reason) for one in found.samples] == [
         (0.0, True, 0.1, ""), (60.0, False, None, "refused"), (120.0, True, 0.2, ""), (400.0, True, 0.3, ""),
     ]  # fmt: skip
+    assert [one.size_bytes for one in found.samples] == [None] * 4
+    sized = read_watch(written(tmp_path, "time,ok,seconds,bytes,reason\n0,1,0.1,1e6\n60,0,,,refused\n120,1,0.1,0,\n"))
+    assert [(one.size_bytes, one.reason) for one in sized.samples] == [(1e6, ""), (None, "refused"), (0.0, "")]
+    path = written(tmp_path, "Time,OK,Seconds,reason\n0,1,0.1\n60,no,,refused\n120,true,0.2\n400,up,0.3\n")
     assert read_watch(path, 30.0).every_s == 30.0
     assert is_watch_table(path)
     with pytest.raises(UserMistake, match=r"samples are 60\.0 s apart, and --every is 3600 s"):
@@ -53,6 +57,8 @@ def test_dates_are_in_utc_without_a_zone(tmp_path: Path) -> None:
         (HEAD + "0,1,fast\n", "watch.csv:2: 'fast' is not a time that the answer took"),
         (HEAD + "0,1,\n", "watch.csv:2: an answer without its seconds"),
         (HEAD + "0,1\n", "watch.csv:2: 2 of 3 cells in the row"),
+        ("time,ok,seconds,bytes\n0,1,0.1,many\n", "watch.csv:2: 'many' is not a number of bytes"),
+        ("time,ok,seconds,bytes\n0,1,0.1,-1\n", "watch.csv:2: an answer of -1 bytes"),
         (HEAD + "0,1,0.1\n", "1 sample: its interval is unknown"),
         (HEAD + "0,1,\"0.1\n", "watch.csv"),
     ],

@@ -1,12 +1,13 @@
 """Estimates of each candidate in each cell, over launches, with warnings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis.latencies import Latencies, latencies_of
+from cloudcmp.analysis.latencies import LaunchLatencies, latencies_of
 from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.analysis.warnings import warnings_of
 from cloudcmp.errors import UserMistake
@@ -129,7 +130,7 @@ def estimate(
     column = {text: at for at, text in enumerate(values.cells)}
     requested = np.array([not reduced[text] for text in values.cells], dtype=np.bool_)
     rows = rows_of(plan, values, requested, steps_of(plan)[0])
-    latencies = latencies_of(histograms)
+    latencies = latencies_of(histograms, (cell for text, cell in cells.items() if reduced[text]))
     ranges = slot_ranges(plan)
     estimates: list[Estimate] = []
     for text, cell in cells.items():
@@ -138,7 +139,7 @@ def estimate(
             first, last = ranges[candidate.index]
             counts = (0, 0) if at is None else (int(started[candidate.index, at]), int(ok[candidate.index, at]))
             if reduced[text]:
-                cell_values = _from_histograms(latencies, cell, rows.launch_at[first:last].tolist())
+                cell_values = _from_histograms(latencies[cell], rows.launch_at[first:last].tolist())
             else:
                 cell_values = _NOTHING if at is None else _from_rows(rows, at, first, last)
             is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
@@ -182,14 +183,15 @@ def _from_rows(rows: Rows, cell: int, first: int, last: int) -> CellValues:
     )
 
 
-def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> CellValues:
-    values = latencies.launch_values(cell, launches)
-    trials = latencies.trial_values(cell, launches)
+def _from_histograms(latencies: LaunchLatencies, launches: Sequence[int]) -> CellValues:
+    seen = [at for at in launches if at in latencies.launches]
+    if not seen:
+        return _NOTHING
     return CellValues(
-        tuple(values),
-        np.array(list(values.values()), dtype=np.float64),
-        np.array([at for at, _ in trials], dtype=np.int64),
-        np.array([value for _, value in trials], dtype=np.float64),
+        seen,
+        np.array([latencies.launches[at] for at in seen], dtype=np.float64),
+        np.array([at for at in seen for _ in latencies.trials[at]], dtype=np.int64),
+        np.array([value for at in seen for value in latencies.trials[at]], dtype=np.float64),
     )
 
 
@@ -206,37 +208,26 @@ def estimate_of(
     n_started, n_ok = counts
     launches = [plan.launches[at] for at in cell_values.launches]
     sessions = tuple(launch.session for launch in launches)
-    bare = Estimate(
-        candidate,
-        str(cell),
-        n_started,
-        n_ok,
-        len(launches),
-        tuple(cell_values.values.tolist()),
-        tuple(launch.round for launch in launches),
-        sessions,
-    )
+    x = cell_values.values
+    found = partial(Estimate, candidate, str(cell), n_started, n_ok, len(launches), tuple(x.tolist()),
+                    tuple(launch.round for launch in launches), sessions)  # fmt: skip
     if not launches:
         failed = (metric.why_without(n_started - n_ok, n_started),) if n_ok < n_started else ()
-        why = _why_nothing(metric, n_started, n_ok, is_offered)
-        return replace(bare, reason=why, warnings=failed, offered=is_offered)
-    x = cell_values.values
-    share = between_share(cell_values.trial_values, cell_values.trial_launches)
-    p5, p95 = describe.quantiles(x, (0.05, 0.95))
-    return replace(
-        bare,
-        value=value_in_order(plan, x, sessions),
-        median=describe.median(x),
-        median_bounds=_bounds(describe.median_interval(x)),
-        mean=describe.mean(x),
-        mean_bounds=_bounds(describe.t_interval(x)),
-        p5=p5,
-        p95=p95,
-        cov=describe.cov(x),
-        between_share=share,
-        warnings=tuple(warnings_of(plan, bare, metric, x, cell_values.trial_values, cell_values.trial_launches,
-                                   cell_values.launches, facts)),
-    )  # fmt: skip
+        return found(reason=_why_nothing(metric, n_started, n_ok, is_offered), warnings=failed, offered=is_offered)
+    figures = describe.summary(x, (0.05, 0.95))
+    runs, of_runs = cell_values.trial_values, cell_values.trial_launches
+    return found(
+        value=_value_in_order(plan, x, sessions, figures),
+        median=figures.median,
+        median_bounds=_bounds(figures.median_interval),
+        mean=figures.mean,
+        mean_bounds=_bounds(figures.t_interval),
+        p5=figures.quantiles[0],
+        p95=figures.quantiles[1],
+        cov=figures.cov,
+        between_share=between_share(runs, of_runs) if runs.size > len(launches) else None,
+        warnings=tuple(warnings_of(plan, cell, metric, counts, x, runs, of_runs, cell_values.launches, facts)),
+    )
 
 
 def _why_nothing(metric: Metric, n_started: int, n_ok: int, is_offered: bool) -> str:
@@ -256,14 +247,17 @@ def _bounds(interval: describe.Interval | None, confidence: float = 0.95) -> Bou
 _STEPS = {"median": describe.median, "mean": describe.mean}
 
 
-def value_in_order(plan: Plan, launch_values: npt.NDArray[np.float64], sessions: Sequence[str | None]) -> float:
+def _value_in_order(
+    plan: Plan, launch_values: Floats, sessions: Sequence[str | None], figures: describe.Summary
+) -> float:
     """The candidate's value: each session's launches reduced by the plan's step, then the sessions by theirs.
 
-    `launch_values` has shape (n,), n >= 1, `sessions` names each one's session (None: all are one session).
+    `launch_values` has shape (n,), n >= 1, and `figures` are theirs; `sessions` names each one's session (None: all are
+    one session).
     """
     _, launch, session = steps_of(plan)
     names = dict.fromkeys(sessions)
     if len(names) == 1:
-        return _STEPS[launch](launch_values)
+        return figures.median if launch == "median" else figures.mean
     owner = np.array([list(names).index(name) for name in sessions])
     return _STEPS[session]([_STEPS[launch](launch_values[owner == at]) for at in range(len(names))])

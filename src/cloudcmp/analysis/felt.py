@@ -28,6 +28,7 @@ def felt_times(seen: ServerWatch) -> FeltTimes:
     used = [(one, answer) for one in seen.connections if (answer := answer_s(one)) is not None]
     connects, answers = [one.min_rtt_s for one, _ in used], [answer for _, answer in used]
     visible = [connect + answer for connect, answer in zip(connects, answers, strict=True)]
+    tick = seen.tick_s
     loss, refused = _loss(seen.connections), _refused(seen)
     waited = _waited(loss, refused)
     rto_s = mean([one.rto_s for one, _ in used]) if used else 0.0
@@ -37,10 +38,10 @@ def felt_times(seen: ServerWatch) -> FeltTimes:
     accepted = seen.counters.accepted
     depth = mean(queue) if queue else None
     return FeltTimes(
-        port=seen.port, seconds=seen.seconds, n=len(used),
-        mean=_total(_mean(visible), handshake, request),
-        median=_quantile(visible, 0.5), p95=_quantile(visible, 0.95),
-        connect=_mean(connects), answer=_mean(answers),
+        port=seen.port, seconds=seen.seconds, tick_s=tick, n=len(used),
+        mean=_total(_to_a_tick(_mean(visible), tick), handshake, request),
+        median=_to_a_tick(_quantile(visible, 0.5), tick), p95=_to_a_tick(_quantile(visible, 0.95), tick),
+        connect=_mean(connects), answer=_to_a_tick(_mean(answers), tick),
         handshake_wait=handshake, request_wait=request, loss=loss, refused_share=refused, waited_share=waited,
         queue_mean=depth, queue_most=max(queue, default=None),
         queue_limit=max((most for _, most in seen.queue), default=None),
@@ -155,6 +156,14 @@ def _quantile(values: Sequence[float], p: float) -> Figure | None:
         return None
     found = quantile_interval(values, p)
     return Figure(quantiles(values, [p])[0], None if found is None else Bounds(found.low, found.high), len(values))
+
+
+def _to_a_tick(found: Figure | None, tick_s: float) -> Figure | None:
+    """A figure of answer times, with its interval a tick wider on both sides: each time is known to a tick."""
+    if found is None or found.bounds is None:
+        return found
+    bounds = Bounds(max(0.0, found.bounds.low - tick_s), found.bounds.high + tick_s)
+    return Figure(found.value, bounds, found.n)
 
 
 def _share(k: int, n: int) -> Figure | None:

@@ -1,7 +1,7 @@
 """Latency histograms, merged over a launch before a percentile is read; percentiles are never averaged."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.errors import CorruptStore
@@ -9,7 +9,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.values import HistogramRow
 from cloudcmp.model.view import Cdf
-from cloudcmp.stats.histogram import Histogram, cdf, from_base64, merge, percentile_s
+from cloudcmp.stats.histogram import Histogram, all_from_base64, cdf, from_base64, merge, percentiles_s
 
 # The most points of a drawn curve; steps between are left out, the first and the last never.
 _CDF_POINTS = 400
@@ -18,49 +18,58 @@ _Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LaunchLatency:
-    """The histograms of one latency in one launch: all its ok trials merged, and each alone."""
+class LaunchLatencies:
+    """One percentile of a latency, in seconds, by launch: of all its ok trials together, and of each trial alone.
 
-    whole: Histogram
-    trials: tuple[Histogram, ...]
+    Launches that recorded no latency are left out. Those of trials only tell where the spread comes from.
+    """
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Latencies:
-    """The histograms of a study, by (metric, params without percentile) and launch."""
-
-    of: Mapping[_Name, Mapping[int, LaunchLatency]]
-
-    def launch_values(self, cell: Cell, launches: Iterable[int]) -> dict[int, float]:
-        """The percentile of `cell`, in seconds, for each of the launches that recorded any latency."""
-        name, percent = _without_percentile(cell)
-        by_launch = self.of.get(name, {})
-        return {at: percentile_s(by_launch[at].whole, percent) for at in launches if at in by_launch}
-
-    def trial_values(self, cell: Cell, launches: Iterable[int]) -> list[tuple[int, float]]:
-        """(launch, percentile in seconds) for each single trial: only to attribute the spread."""
-        name, percent = _without_percentile(cell)
-        by_launch = self.of.get(name, {})
-        return [(at, percentile_s(one, percent)) for at in launches if at in by_launch for one in by_launch[at].trials]
+    launches: Mapping[int, float]
+    trials: Mapping[int, Sequence[float]]
 
 
-def latencies_of(histograms: Sequence[HistogramRow]) -> Latencies:
-    """Decodes all histograms once; raises CorruptStore for one that is not HdrHistogram V2 as the agent sends it."""
+def latencies_of(histograms: Sequence[HistogramRow], cells: Iterable[Cell]) -> dict[Cell, LaunchLatencies]:
+    """The launches' percentiles of each of the cells, which have a percentile among their parameters.
+
+    Raises CorruptStore for a histogram that is not HdrHistogram V2 as the agent sends it.
+    """
     by_name: dict[_Name, dict[int, list[Histogram]]] = defaultdict(lambda: defaultdict(list))
-    for row in histograms:
-        by_name[row.metric, row.params][row.launch].append(_decoded(row))
-    return Latencies(
-        {
-            name: {at: LaunchLatency(merge(some), tuple(some)) for at, some in launches.items()}
-            for name, launches in by_name.items()
-        }
-    )
+    for row, histogram in zip(histograms, _decoded(histograms), strict=True):
+        by_name[row.metric, row.params][row.launch].append(histogram)
+    cells_of: dict[_Name, list[tuple[Cell, float]]] = defaultdict(list)
+    for cell in cells:
+        name, percent = _without_percentile(cell)
+        cells_of[name].append((cell, percent))
+    return {cell: one for name, some in cells_of.items() for cell, one in _by_cell(by_name.get(name, {}), some)}
 
 
-def _decoded(row: HistogramRow) -> Histogram:
+def _by_cell(
+    by_launch: Mapping[int, Sequence[Histogram]], cells: Sequence[tuple[Cell, float]]
+) -> Iterator[tuple[Cell, LaunchLatencies]]:
+    """The percentiles of one latency; a single trial of a launch is the launch."""
+    percents = [percent for _, percent in cells]
+    whole = percentiles_s([merge(some) for some in by_launch.values()], percents)
+    alone = {at: percentiles_s(some, percents) for at, some in by_launch.items() if len(some) > 1}
+    for column, (cell, _) in enumerate(cells):
+        launches = dict(zip(by_launch, whole[:, column].tolist(), strict=True))
+        trials = {at: alone[at][:, column].tolist() if at in alone else (one,) for at, one in launches.items()}
+        yield cell, LaunchLatencies(launches, trials)
+
+
+def _decoded(rows: Sequence[HistogramRow]) -> list[Histogram]:
     try:
-        return from_base64(row.hist)
-    except ValueError as error:  # a study may come from a stranger
+        return all_from_base64(row.hist for row in rows)
+    except ValueError:  # a study may come from a stranger
+        for row in rows:
+            _check(row)
+        raise
+
+
+def _check(row: HistogramRow) -> None:
+    """Raises CorruptStore if a histogram cannot be read."""
+    try:
+        from_base64(row.hist)
+    except ValueError as error:
         what = f"its histogram of {row.metric} cannot be read ({error})"
         raise CorruptStore.at(f"trial {row.trial}", what, "restore the study's folder from a copy") from error
 
@@ -73,8 +82,8 @@ def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
     """
     owner = [launch.candidate for launch in plan.launches]
     by_candidate: dict[tuple[str, str, int], list[Histogram]] = defaultdict(list)
-    for row in histograms:
-        by_candidate[row.metric, row.params, owner[row.launch]].append(_decoded(row))
+    for row, histogram in zip(histograms, _decoded(histograms), strict=True):
+        by_candidate[row.metric, row.params, owner[row.launch]].append(histogram)
     return tuple(
         Cdf(candidate, metric, params, *_thinned(merge(by_candidate[metric, params, candidate])))
         for metric, params, candidate in sorted(by_candidate)

@@ -29,6 +29,7 @@ _BANDWIDTH, _TCP = "blob_bytes_per_s", "tcp_bytes_per_s"
 _CLIENT_BOUND, _THROTTLED, _NEAR = 0.5, 0.01, 0.9
 # The longest curve of delays that is drawn.
 _POINTS = 400
+_Notes = Mapping[str, float]
 
 
 def services(
@@ -39,19 +40,18 @@ def services(
     Counts are of all attempts, also of those that gave no value. Does not tell whose fault a failure was.
     """
     trials = [(attempt, plan.trials[attempt.trial]) for attempt in attempts if not plan.imported]
-    asked = [(attempt, trial) for attempt, trial in trials if trial.probe in _PROBES]
-    notes = {trial.index: _notes(attempt) for attempt, trial in asked}
+    asked = [(trial, reported(attempt)) for attempt, trial in trials if trial.probe in _PROBES]
+    noted = [(trial, _notes(facts)) for trial, facts in asked]
     return Services(
-        tuple(_delays(plan, notes, samples)),
-        tuple(_counts(plan, asked)),
-        tuple(_limits(plan, estimates, asked)),
+        tuple(_delays(plan, {trial.index: notes for trial, notes in noted}, samples)),
+        tuple(_counts(plan, noted)),
+        tuple(_limits(plan, estimates, noted)),
         tuple(_clients(estimates, _versions(plan, asked))),
     )
 
 
-def _notes(attempt: Attempt) -> dict[str, float]:
+def _notes(facts: Mapping[str, object]) -> _Notes:
     """The numbers among an attempt's notes that can be counts, shares or times."""
-    facts = reported(attempt)
     names = (*_COUNTS, "client_cpu_ratio", _CENSORED, "wait_s", _WAY)
     found = {name: note(facts, name) for name in names}
     return {
@@ -65,7 +65,7 @@ def _candidate(plan: Plan, trial: PlannedTrial) -> int:
     return plan.launches[trial.launch].candidate
 
 
-def _delays(plan: Plan, notes: Mapping[int, Mapping[str, float]], samples: Sequence[Series]) -> Iterator[Delays]:
+def _delays(plan: Plan, notes: Mapping[int, _Notes], samples: Sequence[Series]) -> Iterator[Delays]:
     by_cell: dict[tuple[str, int], list[Series]] = defaultdict(list)
     for one in samples:
         by_cell[one.cell, plan.launches[one.launch].candidate].append(one)
@@ -85,14 +85,13 @@ def _delays(plan: Plan, notes: Mapping[int, Mapping[str, float]], samples: Seque
         )
 
 
-def _counts(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> Iterator[OperationCounts]:
+def _counts(plan: Plan, noted: Sequence[tuple[PlannedTrial, _Notes]]) -> Iterator[OperationCounts]:
     found: dict[tuple[str, int], OperationCounts] = {}
-    for attempt, trial in asked:
+    for trial, notes in noted:
         params = dict(trial.params)
         service = params.get("service", "")
         operation = " ".join(filter(None, (trial.probe, params.get("op", ""), service)))
         key = operation, _candidate(plan, trial)
-        notes = _notes(attempt)
         own = found.get(key) or OperationCounts(key[1], operation, 0, 0)
         more = {name: getattr(own, name) + int(notes.get(name, 0)) for name in _COUNTS}
         found[key] = replace(own, trials=own.trials + 1, counted=own.counted + ("operations" in notes), **more)
@@ -100,20 +99,18 @@ def _counts(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> Iterat
     yield from (found[key] for key in sorted(found, key=lambda key: (order[key[0]], key[1])))
 
 
-def _limits(
-    plan: Plan, estimates: Sequence[Estimate], asked: Sequence[tuple[Attempt, PlannedTrial]]
-) -> Iterator[Limit]:
-    notes: dict[tuple[int, str], list[dict[str, float]]] = defaultdict(list)
-    for attempt, trial in asked:
+def _limits(plan: Plan, estimates: Sequence[Estimate], noted: Sequence[tuple[PlannedTrial, _Notes]]) -> Iterator[Limit]:
+    notes: dict[tuple[int, str], list[_Notes]] = defaultdict(list)
+    for trial, own in noted:
         for cell in trial.cells:
-            notes[_candidate(plan, trial), cell].append(_notes(attempt))
+            notes[_candidate(plan, trial), cell].append(own)
     networks = _networks(plan, estimates)
     for one in estimates:
         if one.cell.partition(" ")[0] in _RATES and one.offered and one.median is not None:
             yield _limit(one, notes[one.candidate, one.cell], networks.get(one.candidate))
 
 
-def _limit(one: Estimate, notes: Sequence[Mapping[str, float]], network: tuple[float, str] | None) -> Limit:
+def _limit(one: Estimate, notes: Sequence[_Notes], network: tuple[float, str] | None) -> Limit:
     busy = [own["client_cpu_ratio"] for own in notes if "client_cpu_ratio" in own]
     cpu = median(busy) if busy else None
     throttled, operations = (int(sum(own.get(name, 0) for own in notes)) for name in ("throttled", "operations"))
@@ -148,11 +145,11 @@ def _networks(plan: Plan, estimates: Sequence[Estimate]) -> dict[int, tuple[floa
     return found
 
 
-def _versions(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> dict[tuple[int, str], str]:
+def _versions(plan: Plan, asked: Sequence[tuple[PlannedTrial, Mapping[str, object]]]) -> dict[tuple[int, str], str]:
     """The version of the provider's client that measured a candidate's cell, several if it changed meanwhile."""
     found: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for attempt, trial in asked:
-        version = note(reported(attempt), "client_version")
+    for trial, facts in asked:
+        version = note(facts, "client_version")
         for cell in trial.cells if isinstance(version, str) else ():
             found[_candidate(plan, trial), cell].add(str(version))
     return {key: ", ".join(sorted(versions)) for key, versions in found.items()}

@@ -10,7 +10,6 @@ from cloudcmp.catalog import once_a_launch
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Estimate
 from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.describe import mean
 from cloudcmp.stats.drift import trend, two_modes
@@ -27,21 +26,21 @@ Floats = npt.NDArray[np.float64]
 
 
 def warnings_of(
-    plan: Plan, bare: Estimate, metric: Metric, x: Floats, trials: Floats, trial_launches: npt.NDArray[np.int64],
-    launches: Sequence[int] = (), facts: LaunchFacts | None = None,
+    plan: Plan, cell: Cell, metric: Metric, counts: tuple[int, int], x: Floats, trials: Floats,
+    trial_launches: npt.NDArray[np.int64], launches: Sequence[int], facts: LaunchFacts | None,
 ) -> Iterator[str]:  # fmt: skip
     """The warnings of one estimate: `x` are its launch values in the plan's order, `trials` those of single trials.
 
-    `launches` are the places of the launches in the plan, ascending.
+    `counts` are started and ok trials, `launches` the places of the launches in the plan, ascending.
     """
-    if bare.n < FEWEST_LAUNCHES:
-        yield f"too few launches: {bare.n} of at least {FEWEST_LAUNCHES}, so no 95 % interval of the median"
-    failed = bare.n_started - bare.n_ok
-    if failed:
-        yield metric.why_without(failed, bare.n_started)
-    if trials.size == np.unique(trial_launches).size and not once_a_launch(metric.name):
+    n_started, n_ok = counts
+    if x.size < FEWEST_LAUNCHES:
+        yield f"too few launches: {x.size} of at least {FEWEST_LAUNCHES}, so no 95 % interval of the median"
+    if n_ok < n_started:
+        yield metric.why_without(n_started - n_ok, n_started)
+    if trials.size == x.size and not once_a_launch(metric.name):
         yield "one run a launch: the between-launch share of the spread is unknown"
-    if plan.imported and Cell.parse(bare.cell).get("percentile") is not None and trials.size > bare.n:
+    if plan.imported and cell.get("percentile") is not None and trials.size > x.size:
         yield "percentiles of several runs were reduced as values: the table holds no histograms"
     modes = two_modes(trials[:: -(-trials.size // _MODES_POINTS)])
     if modes is not None:
@@ -80,5 +79,5 @@ def _drift_per_round(x: Floats) -> float | None:
 def _leans(points: Floats) -> bool:
     """True if later values tend to one side at all: a cheap test that spares most cells the exact one."""
     n = points.size
-    score = np.sign(points[None, :] - points[:, None])[np.triu_indices(n, 1)].sum()
+    score = np.triu(np.sign(points[None, :] - points[:, None])).sum()
     return bool(abs(score) >= 2.5 * np.sqrt(n * (n - 1.0) * (2.0 * n + 5.0) / 18.0))

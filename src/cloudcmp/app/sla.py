@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cloudcmp.answer.sla.claims import bound_claim, parse_claim
+from cloudcmp.answer.sla.claims import bound_claim, is_of_watch, of_watch, parse_claim
 from cloudcmp.answer.sla.downtime import downtime_of
 from cloudcmp.answer.sla.levels import best_level
 from cloudcmp.answer.sla.nines import correlation_of, money_against_nines
@@ -89,8 +89,8 @@ def sla(
     lines = [line for line, _ in watches]
     _check(question, asked, sources, lines)
     studies = [source for source in sources if not _is_watch(source)]
-    measured = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
-    watchable = [one for one in asked.claims if one.quantity is not Quantity.MEASURED]
+    measured = [one for one in asked.claims if not is_of_watch(one)]
+    watchable = [of_watch(one) for one in asked.claims if is_of_watch(one)] if lines else []
     claims = [prove_watch(one, line, question.confidence) for line in lines for one in watchable]
     keys: list[OfferKey] = []
     of_studies = measured if lines else list(asked.claims)
@@ -141,11 +141,12 @@ def _watch(
     if not path.is_dir():
         return timeline(read_watch(path, every_s)), None
     found = evidence_for_claims(path)
-    every, signed = len(found.watched.samples), len(found.signed.samples)
-    if every and not signed and not unsigned:
+    every = len(found.watched.samples)
+    if every and not found.signed.samples and not unsigned:
         what = f"none of its {every} samples was signed by the watcher that wrote it"
         raise UserMistake.at(source, what, "count them all the same with --unsigned, or let the watch go on")
-    use = EvidenceUse(source, every, every - signed, unsigned)
+    failed = sum(not one.ok for one in found.watched.samples)
+    use = EvidenceUse(source, every, failed, found.unsigned_samples, found.unsigned_failed, unsigned)
     return timeline(found.watched if unsigned else found.signed), use
 
 
@@ -236,9 +237,9 @@ def _check(question: SlaQuestion, asked: _Asked, sources: Sequence[str], lines: 
     """Refuse what is asked without what it is asked of."""
     if not (asked.claims or question.credits or asked.utility or asked.loss):
         raise UserMistake.at("cloudcmp sla", "nothing is asked", "give --claim, --credits, --utility or --loss")
-    unknown = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
+    unknown = [one for one in asked.claims if not is_of_watch(one)]
     if unknown and sources and len(lines) == len(sources):
-        what = f"a watch has no {unknown[0].name!r}: it knows availability and response times"
+        what = f"a watch has no {unknown[0].name!r}: it knows availability, response times and throughput"
         raise UserMistake.at("--claim", what, "name a study that measured it")
     if question.credits and not lines:
         raise UserMistake.at("--credits", "no source has downtime", f"name {_WATCHED}")

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -226,13 +226,15 @@ def with_answer(plan: Plan, found: Analysis, metrics: Mapping[str, Metric]) -> A
 
 def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:
     """The readable names of cells, for sentences and tables."""
-    names = CellNames(one.cell for one in estimates)
-    return {one.cell: names.short(one.cell) for one in estimates}
+    return _short_names(dict.fromkeys(one.cell for one in estimates))
 
 
 def cell_names_of(plan: Plan) -> dict[str, str]:
     """The readable names of the cells of a plan."""
-    cells = dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name))
+    return _short_names(dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name)))
+
+
+def _short_names(cells: Collection[str]) -> dict[str, str]:
     names = CellNames(cells)
     return {cell: names.short(cell) for cell in cells}
 

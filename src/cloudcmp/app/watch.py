@@ -105,11 +105,10 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
 def shown(folder: Path) -> WatchedFolder:
     """What a folder of evidence holds, checked from its first line to its last; raises as `evidence_in` does."""
     found = evidence_in(folder)
-    unsigned = len(found.watched.samples) - len(found.signed.samples)
     return WatchedFolder(
         str(folder), summarise(found.signed, found.signed_gaps), found.lines, found.signed_lines, found.unsigned,
-        unsigned, found.heads, signer_of(found), found.head_sha256, found.starts, found.mends, len(found.steps),
-        found.ended,
+        found.unsigned_samples, found.unsigned_failed, found.heads, signer_of(found), found.head_sha256, found.starts,
+        found.mends, len(found.steps), found.ended,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from cloudcmp.catalog.parameters import canonical_of, hint
 from cloudcmp.catalog.tables import LOAD_START_S, METRICS, PERCENTILES, PROBES, SUITES
@@ -102,7 +103,12 @@ def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
 
 def once_a_launch(metric: str) -> bool:
     """True if a metric has one value per launch because the controller times it."""
-    return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)
+    return metric in _once_a_launch()
+
+
+@cache
+def _once_a_launch() -> frozenset[str]:
+    return frozenset(metric for probe in PROBES.values() if probe.by_controller for metric in probe.metrics)
 
 
 COMMAND = "command"

@@ -52,8 +52,9 @@ def sla(
 ) -> int:
     """Say what samples prove of a service level: met, broken, or cannot tell; and what it is worth in money.
 
-    A table of watched samples has the columns time, ok and seconds; of evidence of a watch, signed lines count. A claim
-    bounds availability, response time (p99, mean, max), or any measurement of a study. The exit code is 1 if a claim is
+    A table of watched samples has the columns time, ok, seconds, and bytes for throughput; of evidence of a watch,
+    signed lines count. A claim bounds availability, response time or throughput (p99, mean, max), or any measurement of
+    a study. The exit code is 1 if a claim is
     broken or undecided.
 
     Example: cloudcmp sla watch.csv --claim 'availability >= 99.9 % a month' --claim 'p99 <= 300 ms a month'

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cloudcmp.errors import UserMistake
 
@@ -29,8 +30,7 @@ class Cell:
     @classmethod
     def parse(cls, text: str) -> "Cell":
         """The cell of a text form; raises UserMistake for any other text."""
-        metric, _, rest = text.strip().partition(" ")
-        return cls.of(metric, parse_params(rest))
+        return _parsed(text)
 
     @property
     def params_text(self) -> str:
@@ -43,6 +43,12 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.metric} {self.params_text}" if self.params else self.metric
+
+
+@lru_cache(maxsize=4096)  # a study has a few hundred cells, and names them a hundred thousand times
+def _parsed(text: str) -> Cell:
+    metric, _, rest = text.strip().partition(" ")
+    return Cell.of(metric, parse_params(rest))
 
 
 def parse_params(text: str) -> dict[str, str]:

@@ -91,7 +91,8 @@ class Downtime:
     `start` and `end` are the times of the first and the last sample.
 
     `least`: from the first to the last failed sample of each outage. `likely`: each failed sample for its interval.
-    `most`: from the last good sample before to the first one after, and all that nobody saw within the watch.
+    `most`: from the last good sample before to the first one after, and all that nobody saw within the watch, or saw
+    in samples that are left out because nobody signed them.
     """
 
     target: str

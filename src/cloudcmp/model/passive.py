@@ -50,7 +50,8 @@ class ServerWatch:
 
     `queue` are pairs of the connections that waited to be accepted, and the most that may wait. `every_end` is true if
     the kernel reported each connection as it ended; else `connections` are only those that were open at a look. `lost`
-    is true if the kernel had to drop reports.
+    is true if the kernel had to drop reports. `tick_s` is the length of the kernel's ticks, in which it counts all
+    times but round trips.
     """
 
     port: int
@@ -60,6 +61,7 @@ class ServerWatch:
     queue: tuple[tuple[int, int], ...]
     every_end: bool
     lost: bool
+    tick_s: float
 
 
 class Unseen(StrEnum):
@@ -101,11 +103,13 @@ class FeltTimes:
     `median` and `p95` are without these two waits. `loss` is the share of lost segments towards the clients, and is
     taken for the other direction too. `refused_share` are handshakes that this server dropped. `waited_share` are
     connections that took a second or more to set up. Each is None if nothing tells. `unused` connections gave no
-    answer time, `unseen` ones were accepted and not seen.
+    answer time, `unseen` ones were accepted and not seen. No answer is known closer than a tick of the kernel,
+    `tick_s`: the intervals of `mean`, `median`, `p95` and `answer` are wider by it on both sides.
     """
 
     port: int
     seconds: float
+    tick_s: float
     n: int
     mean: Figure | None
     median: Figure | None

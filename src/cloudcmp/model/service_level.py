@@ -16,6 +16,7 @@ class Quantity(StrEnum):
 
     AVAILABILITY = "availability"
     RESPONSE = "response"
+    THROUGHPUT = "throughput"
     MEASURED = "measured"
 
 
@@ -55,8 +56,9 @@ class Claim:
     """A service level as it is promised: `p99 <= 300 ms over 1 month`.
 
     `name` is the metric or cell of a measured quantity, empty for others. `percent` is that of a percentile. `limit` is
-    in the unit of the quantity, a share for availability; None as long as a measured quantity's unit is unknown, which
-    `limit_text` is read with. Without a `window` the claim is about the service in general.
+    in the unit of the quantity (bytes a second for a throughput), a share for availability; None as long as a measured
+    quantity's unit is unknown, which `limit_text` is read with. Without a `window` the claim is about the service in
+    general.
     """
 
     text: str

@@ -19,14 +19,17 @@ class PlannedClaim:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceUse:
-    """A folder of evidence as a source, and how many of its samples are `unsigned`.
+    """A folder of evidence as a source: `failed` of all its samples failed.
 
-    Those are in lines that no watcher signed which wrote them, and are `counted` only if that was asked for.
+    Those that are `unsigned`, of which `unsigned_failed` failed, are in lines that no watcher signed which wrote them,
+    and are `counted` only if that was asked for.
     """
 
     source: str
     samples: int
+    failed: int
     unsigned: int
+    unsigned_failed: int
     counted: bool
 
 

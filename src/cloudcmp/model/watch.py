@@ -10,24 +10,28 @@ class WatchSample:
 
     `at` is its start in seconds since 1970 (UTC). `ok` is false if it failed or came too late; `response_s` is None if
     no whole answer came. `reason` is a word for the failure, such as `refused`, `timed out` or `status 503`.
+    `size_bytes` is that of the answer's body, None if it is unknown.
     """
 
     at: float
     ok: bool
     response_s: float | None = None
     reason: str = ""
+    size_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     """The samples of a service in order of time, one every `every_s` seconds as asked.
 
-    Times in which nobody looked are gaps between samples, and are neither up nor down.
+    Times in which nobody looked are gaps between samples, and are neither up nor down. So are the spans `left_out`
+    (start and end in seconds since 1970, in order): somebody looked, and nobody proves what was seen.
     """
 
     target: str
     every_s: float
     samples: tuple[WatchSample, ...]
+    left_out: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,9 @@ class WatchTerms:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which nobody looked: between two samples, in seconds since 1970 by the watcher's clock.
+    """A time of which no sample tells: between two samples, in seconds since 1970 by the watcher's clock.
 
-    `elapsed_s` is its length by a clock that nobody sets; None if the computer was started anew meanwhile.
+    `elapsed_s` is its length by a clock that nobody sets; None if it is unknown, as over a new start of the computer.
     """
 
     start: float
@@ -82,9 +86,9 @@ class Evidence:
     `signed_lines` of `lines` are covered by the last of `heads` signed heads, with the digest `head_sha256`; `key` is
     the signer's public key. `unsigned` are the lines that no head covers, or only one of a later watcher, which found
     them: they are chained, and anyone with the folder could have written them. `signed` and `signed_gaps` are what the
-    other lines hold, `watched` and `gaps` what all do. `starts` counts how often a watcher began, `mends` the damaged
-    last lines that were cut off and kept. `ended` is why the watcher stopped; empty while it runs, and if it was
-    killed.
+    other lines hold, with gaps in place of what the unsigned ones do; `watched` and `gaps` are what all hold. `starts`
+    counts how often a watcher began, `mends` the damaged last lines that were cut off and kept. `ended` is why the
+    watcher stopped; empty while it runs, and if it was killed.
     """
 
     terms: WatchTerms
@@ -102,6 +106,20 @@ class Evidence:
     starts: int
     mends: int
     ended: str
+
+    @property
+    def unsigned_samples(self) -> int:
+        """How many samples are in unsigned lines."""
+        return len(self.watched.samples) - len(self.signed.samples)
+
+    @property
+    def unsigned_failed(self) -> int:
+        """How many of those failed."""
+        return _failed(self.watched) - _failed(self.signed)
+
+
+def _failed(watched: Watched) -> int:
+    return sum(not one.ok for one in watched.samples)
 
 
 @dataclass(frozen=True, slots=True)

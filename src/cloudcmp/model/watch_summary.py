@@ -46,7 +46,7 @@ class HourNeed:
 
 @dataclass(frozen=True, slots=True)
 class WatchSummary:
-    """What is known of a watched service: `n_ok` of `n` samples were good; nobody looked in `gaps` of `gap_s` seconds.
+    """What is known of a watched service: `n_ok` of `n` samples were good; none tells of `gaps` of `gap_s` seconds.
 
     Each of the bounds is wrong with probability at most 5 %, so a pair is a 90 % interval, as those of claims are.
     The first of `hour` is what the watch's own interval proves in an hour.
@@ -70,8 +70,8 @@ class WatchedFolder:
     """A folder of evidence that was read whole: what its signed lines show, and which those are.
 
     `unsigned` are lines that no watcher signed which wrote them, as in `Evidence`; the summary leaves out their
-    `unsigned_samples`. `signer` is the fingerprint of its key. `ended` is why the watcher stopped, empty while it runs
-    or if it was killed.
+    `unsigned_samples`, of which `unsigned_failed` failed. `signer` is the fingerprint of its key. `ended` is why the
+    watcher stopped, empty while it runs or if it was killed.
     """
 
     folder: str
@@ -80,6 +80,7 @@ class WatchedFolder:
     signed_lines: int
     unsigned: tuple[LineSpan, ...]
     unsigned_samples: int
+    unsigned_failed: int
     heads: int
     signer: str
     head_sha256: str

@@ -25,7 +25,8 @@ def show_felt(console: Console, found: FeltTimes) -> None:
         text = f"port {found.port}: no answered request in {format_seconds(found.seconds)}"
         labelled(console, "ANSWER", text, "bold")
     else:
-        text = f"port {found.port}: clients felt {_figure(found.mean)} for a request on a new connection, on average"
+        felt = _value(found.mean, found.tick_s) + ("" if found.mean.bounds is None else f" ({_interval(found.mean)})")
+        text = f"port {found.port}: clients felt {felt} for a request on a new connection, on average"
         labelled(console, "ANSWER", text, "bold")
         text = f"estimated from {counted(found.n, 'connection')} in {format_seconds(found.seconds)}; 95 % intervals"
         labelled(console, "", text)
@@ -42,38 +43,37 @@ def show_felt(console: Console, found: FeltTimes) -> None:
             verb = "was" if found.unseen == 1 else "were"
             text += f"; {found.unseen:,} {verb} accepted, here or at other ports, and not seen"
         labelled(console, "LEFT OUT", text, "yellow")
-    for at, one in enumerate(found.cannot_see):
-        labelled(console, "CANNOT SEE" if not at else "", _WORDS[one])
+    text = f"times under {format_quantity(found.tick_s, 's')}: the kernel counts those of answers in such ticks"
+    for at, one in enumerate([*([text] if found.n else []), *(_WORDS[one] for one in found.cannot_see)]):
+        labelled(console, "CANNOT SEE" if not at else "", one)
 
 
 def _parts(console: Console, found: FeltTimes) -> None:
     """Print what the mean is made of, then the shares behind the waits."""
     times = (
-        ("connect, a round trip", found.connect), ("request to whole answer", found.answer),
-        ("wait for lost handshakes", found.handshake_wait), ("wait for lost requests", found.request_wait),
-        ("median without these waits", found.median), ("95 % without these waits", found.p95),
+        ("connect, a round trip", found.connect, 0.0), ("request to whole answer", found.answer, found.tick_s),
+        ("wait for lost handshakes", found.handshake_wait, 0.0), ("wait for lost requests", found.request_wait, 0.0),
+        ("median without these waits", found.median, found.tick_s),
+        ("95 % without these waits", found.p95, found.tick_s),
     )  # fmt: skip
     shares = (
         ("segments lost to clients", found.loss), ("handshakes dropped here", found.refused_share),
         ("connects of 1 s or more", found.waited_share),
     )  # fmt: skip
-    rows = [[name, _value(one), _interval(one), one.n] for name, one in times if one is not None]
+    rows = [[name, _value(one, tick_s), _interval(one), one.n] for name, one, tick_s in times if one is not None]
     rows += [[name, _percent(one), _percents(one), one.n] for name, one in shares if one is not None]
     table(console, ["part", Head("estimate"), Head("95 % interval"), Head("n")], rows, title="What it is made of")
 
 
-def _value(one: Figure) -> str:
-    return format_quantity(one.value, "s")
+def _value(one: Figure, tick_s: float) -> str:
+    """A time, known to a tick."""
+    return format_quantity(one.value, "s") if one.value >= tick_s else f"under {format_quantity(tick_s, 's')}"
 
 
 def _interval(one: Figure) -> str:
     if one.bounds is None:
         return "too few"
     return f"{format_quantity(one.bounds.low, 's')} to {format_quantity(one.bounds.high, 's')}"
-
-
-def _figure(one: Figure) -> str:
-    return _value(one) if one.bounds is None else f"{_value(one)} ({_interval(one)})"
 
 
 def _percent(one: Figure) -> str:

@@ -9,6 +9,7 @@ from cloudcmp.answer.placement.sentences import (
     goal_words,
     proof_words,
     share_words,
+    undecided,
     value_words,
 )
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, RegionSet
@@ -60,7 +61,7 @@ def lines(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
 def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     """The labelled lines of the answer alone: label, text, style."""
     best = found.best
-    yield "BEST", str(best), "bold"
+    yield "BEST SO FAR" if undecided(found) else "BEST", str(best), "bold"
     of = "of " if found.goal.kind is GoalKind.BEYOND else ""
     yield "", f"{value_words(found.goal, best.value)} {of}{goal_words(found.goal)}; {_figures(found, best)}", ""
     if best.money is not None:
@@ -80,7 +81,7 @@ def _behind_words(found: RegionsAnswer, one: RegionSet) -> str:
     told = ["better" if one.value < best.value else "not better"]
     if one.money is not None and best.money is not None:
         told.append("cheaper" if one.money < best.money else "not cheaper")
-    return f"{', '.join(parts)}; {' and '.join(told)} than BEST, if its hits and distance hold"
+    return f"{', '.join(parts)}; {' and '.join(told)} than without it, if its hits and distance hold"
 
 
 def _figures(found: RegionsAnswer, one: RegionSet) -> str:

@@ -11,14 +11,16 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, Protocol
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.promise import Promise
-from cloudcmp.model.result import Winner
+from cloudcmp.model.result import Estimate, Winner
 from cloudcmp.model.steadiness import Steadiness, SteadinessView
+from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 
 _LETTERS = 8
@@ -101,12 +103,12 @@ class TextChange(Protocol):
 
 def hidden(view: View, by: TextChange) -> View:
     """Return a view without ids: numbers, cells and names of metrics stay, ids in every text are replaced."""
-    text = by.text
+    text = cache(by.text)  # most texts of a study come again and again
     return replace(
         view,
         plan=_plan(view.plan, text),
         analysis=_analysis(view.analysis, text),
-        attempts=tuple(replace(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
+        attempts=tuple(_attempt(one, text) for one in view.attempts),
         hosts=tuple((at, tuple((key, _fact(value, text)) for key, value in pairs)) for at, pairs in view.hosts),
         provenance=tuple((text(key), text(value)) for key, value in view.provenance),
         interruptions=tuple(map(text, view.interruptions)),
@@ -172,15 +174,24 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
 
     return replace(
         found,
-        estimates=tuple(
-            replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
-        ),
+        estimates=tuple(_estimate(one, text) for one in found.estimates),
         comparisons=found.comparisons.worded(text),
         winners=reworded(found.winners),
         money=found.money.worded(text),
         money_winners=reworded(found.money_winners),
         answer=tuple(map(text, found.answer)),
     )
+
+
+def _attempt(one: Attempt, text: Callable[[str], str]) -> Attempt:
+    why, facts = text(one.why), _facts(one.facts, text)
+    return one if (why, facts) == (one.why, one.facts) else replace(one, why=why, facts=facts)
+
+
+def _estimate(one: Estimate, text: Callable[[str], str]) -> Estimate:
+    reason, warnings = text(one.reason), tuple(map(text, one.warnings))
+    unchanged = (reason, warnings) == (one.reason, one.warnings)
+    return one if unchanged else replace(one, reason=reason, warnings=warnings)
 
 
 def _fact(value: str, text: Callable[[str], str]) -> str:

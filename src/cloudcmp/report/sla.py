@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from cloudcmp.answer.sla.words import target_words
+from cloudcmp.answer.sla.words import share_words, target_words
 from cloudcmp.model.credits import CreditFinding
-from cloudcmp.model.service_level import Standing
-from cloudcmp.model.sla import SlaAnswer
+from cloudcmp.model.service_level import Quantity, Standing
+from cloudcmp.model.sla import EvidenceUse, SlaAnswer
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.sla_claims import budget_grid, claim_grids, needs_grid, planned_grid, windows_grid
 from cloudcmp.report.sla_money import credit_grid, expected_words, levels_grid, nines_grid, unwatched, utility_grids
@@ -16,6 +16,10 @@ from cloudcmp.units import are, counted
 
 _MOST_SENTENCES = 4
 """Of more claims the tables tell."""
+_THROUGHPUT = (
+    "throughput is the body of an answer over the whole time of its request, connection and wait included: of small "
+    "answers it tells the latency, and never how many requests a second the service can answer"
+)
 _STYLES = {Standing.MET: "green", Standing.BROKEN: "red", Standing.CANNOT_TELL: "yellow"}
 
 
@@ -61,9 +65,11 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         yield "SIMULATED: these numbers are planted, not measured"
     for used in found.evidence:
         if used.unsigned:
-            how = "count, as asked" if used.counted else "are left out; --unsigned counts them"
-            yield (f"{used.source}: {used.unsigned:,} of {counted(used.samples, 'sample')} {how}: no watcher signed "
-                   "them that wrote them, and anyone with the folder could have")  # fmt: skip
+            with_them = f"are left out; with them, as --unsigned counts, {_good(used)} of samples are good"
+            how = "count, as asked" if used.counted else with_them
+            many = f"{used.unsigned:,} of {counted(used.samples, 'sample')}, of which {used.unsigned_failed:,} failed"
+            yield (f"{used.source}: {many}, {how}; no watcher signed them that wrote them, and anyone with the folder "
+                   "could have written them")  # fmt: skip
     for one in found.claims:
         if one.failed and one.claim.share is None:
             many = f"{one.failed:,} of {counted(one.n, 'sample')} failed and {are(one.failed)}"
@@ -75,8 +81,15 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         yield from unwatched(credit)
     if found.claims:
         yield "no bound covers what none of the watched days or launches had"
+    if any(one.claim.quantity is Quantity.THROUGHPUT for one in found.claims):
+        yield _THROUGHPUT
     if any(one.windows for one in found.claims):
         yield "samples see no outage between two of them; requests count alike at every hour"
+
+
+def _good(used: EvidenceUse) -> str:
+    """The share of all samples that were good."""
+    return share_words(1.0 - used.failed / used.samples)
 
 
 def grids(found: SlaAnswer) -> Iterator[Grid]:

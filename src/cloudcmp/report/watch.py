@@ -12,6 +12,10 @@ from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import are, counted, format_quantity, format_seconds
 
 _MOST_OUTAGES = 20
+_BOUNDS = (
+    "of the time that was watched, each right in 95 % of cases however outages cluster; those of times like it are "
+    "wider, as outages last: 'cloudcmp sla' has them"
+)
 
 
 def show_watched(console: Console, folders: Sequence[WatchedFolder], *, verified: bool = False) -> None:
@@ -23,15 +27,19 @@ def show_watched(console: Console, folders: Sequence[WatchedFolder], *, verified
             say(console, verified_words(one), "bold yellow" if one.unsigned else "bold")
         else:
             say(console, one.folder, "bold")
-        _summary(console, one.summary)
+        _summary(console, one)
         _evidence(console, one)
 
 
-def _summary(console: Console, found: WatchSummary) -> None:
+def _summary(console: Console, one: WatchedFolder) -> None:
+    found = one.summary
     labelled(console, "ANSWER", f"{found.target}: {availability_words(found)}", "bold")
+    if one.unsigned_samples:
+        labelled(console, "", left_out_words(one), "bold yellow")
     if found.gaps:
-        text = f"{found.gaps}, {format_seconds(found.gap_s)} in all, in which nobody looked: neither up nor down"
-        labelled(console, "GAPS", text, "yellow")
+        of_them = ", or nobody signed what was seen" if one.unsigned_samples else ""
+        text = f"{found.gaps}, {format_seconds(found.gap_s)} in all, in which nobody looked{of_them}"
+        labelled(console, "GAPS", f"{text}: neither up nor down", "yellow")
     if found.n:
         here, *more = found.hour
         needs = ", ".join(f"{one.proves * 100:g} % needs one every {format_quantity(one.every_s, 's')}" for one in more)
@@ -39,7 +47,7 @@ def _summary(console: Console, found: WatchSummary) -> None:
         text = (f"{counted(here.samples, 'sample')} without a failure {verb} at least "
                 f"{percent(here.proves, math.floor)}; {needs}")  # fmt: skip
         labelled(console, "AN HOUR", text)
-        labelled(console, "BOUNDS", "each is right in 95 % of cases, if failures are independent")
+        labelled(console, "BOUNDS", _BOUNDS)
     if found.outages:
         say(console, "")
         _outages(console, found.outages)
@@ -63,6 +71,15 @@ def availability_words(found: WatchSummary) -> str:
     low, high = found.availability_bounds.low, found.availability_bounds.high
     return (f"good in {found.n_ok:,} of {counted(found.n, 'sample')}, {percent(found.availability)} "
             f"(at least {percent(low, math.floor)}, at most {percent(high, math.ceil)})")  # fmt: skip
+
+
+def left_out_words(one: WatchedFolder) -> str:
+    """How many samples the answer leaves out, and what it would be with them, as a sentence."""
+    found = one.summary
+    n, good = found.n + one.unsigned_samples, found.n_ok + one.unsigned_samples - one.unsigned_failed
+    left = f"{counted(one.unsigned_samples, 'sample')} {are(one.unsigned_samples)} left out"
+    return (f"{left}, of which {one.unsigned_failed:,} failed, as nobody signed them: with them {good:,} of "
+            f"{n:,} are good, {percent(good / n)}, as 'cloudcmp sla --unsigned' counts")  # fmt: skip
 
 
 def _outages(console: Console, found: Sequence[Outage]) -> None:
@@ -134,12 +151,11 @@ def _all(lines: int) -> str:
 
 
 def unsigned_words(one: WatchedFolder) -> str:
-    """Which lines nobody signed who wrote them, why, and how many samples the answer leaves out for that."""
+    """Which lines nobody signed who wrote them, and why."""
     found = [span for span in one.unsigned if span.last <= one.signed_lines]
     after = [span for span in one.unsigned if span.last > one.signed_lines]
     parts = [f"{_spans(found)} not signed when the watch went on, and were only found there"] if found else []
     parts += [f"{_spans(after)} after the last head"] if after else []
-    parts.append(f"{counted(one.unsigned_samples, 'sample')} {are(one.unsigned_samples)} left out here and in claims")
     return "; ".join(parts)
 
 

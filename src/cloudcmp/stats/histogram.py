@@ -7,10 +7,9 @@ from the header. Format: hdrhistogram.org, "V2 encoding"; the tests compare with
 
 import base64
 import binascii
-import math
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,6 +35,8 @@ _LONGEST_PAYLOAD = 1 << 19
 # The longest variable-length number that is read: 8 x 7 bits; the counts that a run can reach need fewer.
 _LONGEST_NUMBER = 8
 _MOST_VALUES = 10**15
+# Decoded together; more would only take more memory.
+_OCTETS_AT_ONCE = 1 << 20
 _NS_PER_S = 1e9
 
 
@@ -56,13 +57,21 @@ def from_base64(text: str) -> Histogram:
     Raises only ValueError: if the text is damaged or oversized, has another layout than 3 digits from 1 ns, counts
     values outside 1 .. 3.6e12 ns, holds no value, or holds more than 10^15.
     """
-    if len(text) > _LONGEST_TEXT:
-        raise _bad(f"{len(text)} characters, more than {_LONGEST_TEXT}")
-    try:
-        packed = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as fault:
-        raise _bad("not base64") from fault
-    return _counted(_numbers(_payload(packed)))
+    return _counted(*_numbers([_payload(text)]))[0]
+
+
+def all_from_base64(texts: Iterable[str]) -> list[Histogram]:
+    """Decodes many histograms at once; raises the errors of `from_base64`, which do not tell which text is bad."""
+    found: list[Histogram] = []
+    payloads: list[bytes] = []
+    size = 0
+    for text in texts:
+        payloads.append(_payload(text))
+        size += len(payloads[-1])
+        if size >= _OCTETS_AT_ONCE:
+            found += _counted(*_numbers(payloads))
+            payloads, size = [], 0
+    return found + (_counted(*_numbers(payloads)) if payloads else [])
 
 
 def from_values(values_ns: npt.ArrayLike) -> Histogram:
@@ -96,13 +105,17 @@ def merge(histograms: Sequence[Histogram]) -> Histogram:
     """Adds histograms, as if all values had been recorded into one; raises ValueError for an empty list."""
     if not histograms:
         raise ValueError("merge: no histograms; leave out the launch that recorded none")
-    index, inverse = np.unique(np.concatenate([h.index for h in histograms]), return_inverse=True)
-    counts = np.zeros(index.size, dtype=np.int64)
-    np.add.at(counts, inverse, np.concatenate([h.counts for h in histograms]))
+    if len(histograms) == 1:
+        return histograms[0]
     total = sum(count(h) for h in histograms)
     if total > _MOST_VALUES:
         raise ValueError(f"merge: {total} values in all, more than {_MOST_VALUES}; no study records so many")
-    return Histogram(index, counts)
+    index = np.concatenate([h.index for h in histograms])
+    order = np.argsort(index, kind="stable")
+    index = index[order]
+    firsts = np.flatnonzero(np.diff(index, prepend=-1))
+    counts = np.concatenate([h.counts for h in histograms])
+    return Histogram(index[firsts], np.add.reduceat(counts[order], firsts))
 
 
 def count(h: Histogram) -> int:
@@ -116,12 +129,22 @@ def percentile_s(h: Histogram, p: float) -> float:
     The result is the largest value of that bucket, as in HdrHistogram: at most 0.1 % above the recorded one. Does not
     measure its own uncertainty: p = 99 of 50 values is their largest.
     """
-    if not 0.0 < p <= 100.0:
-        raise ValueError(f"percentile_s: p = {p} is not above 0 and up to 100; write 99 for the 99th percentile")
+    return float(percentiles_s([h], [p])[0, 0])
+
+
+def percentiles_s(histograms: Sequence[Histogram], p: Sequence[float]) -> Floats:
+    """The percentiles `p` of each histogram in seconds, shape (histograms, percentiles); see `percentile_s`."""
+    for one in p:
+        if not 0.0 < one <= 100.0:
+            raise ValueError(f"percentile_s: p = {one} is not above 0 and up to 100; write 99 for the 99th percentile")
     # In exact fractions of the decimal as written: 99.9 % of 1000 values are 999; in floats the result is 1000.
-    needed = math.ceil(Fraction(repr(float(p))) * count(h) / 100)
-    at = int(np.searchsorted(np.cumsum(h.counts), needed))
-    return float(_largest_of(h.index[at : at + 1])[0]) / _NS_PER_S
+    shares = [(Fraction(repr(float(one))) / 100).as_integer_ratio() for one in p]
+    index = np.empty((len(histograms), len(p)), dtype=np.int64)
+    for row, h in zip(index, histograms, strict=True):
+        reached = h.counts.cumsum()
+        total = int(reached[-1])
+        row[:] = h.index[reached.searchsorted([-(-total * part // whole) for part, whole in shares])]
+    return _largest_of(index) / _NS_PER_S
 
 
 def cdf(h: Histogram) -> tuple[Floats, Floats]:
@@ -150,8 +173,14 @@ def _largest_of(index: Integers) -> Floats:
 _LAST_INDEX = int(_bucket_of(np.array([float(LARGEST_NS)]))[0])
 
 
-def _payload(packed: bytes) -> bytes:
-    """The counts, still as variable-length numbers, of one compressed histogram with valid headers."""
+def _payload(text: str) -> bytes:
+    """The counts, still as variable-length numbers, of the text of one compressed histogram with valid headers."""
+    if len(text) > _LONGEST_TEXT:
+        raise _bad(f"{len(text)} characters, more than {_LONGEST_TEXT}")
+    try:
+        packed = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as fault:
+        raise _bad("not base64") from fault
     if len(packed) < _OUTER.size:
         raise _bad("cut off in its header")
     cookie, length = _OUTER.unpack_from(packed)
@@ -172,12 +201,15 @@ def _payload(packed: bytes) -> bytes:
     return plain[_INNER.size :]
 
 
-def _numbers(payload: bytes) -> Integers:
-    """The signed numbers in `payload`: 7 bits a byte, lowest first, top bit set while more follow, sign in bit 0."""
-    octets = np.frombuffer(payload, dtype=np.uint8)
-    ends = np.flatnonzero(octets < 0x80)
-    if ends.size == 0 or ends[-1] != octets.size - 1:
+def _numbers(payloads: Sequence[bytes]) -> tuple[Integers, Integers]:
+    """The signed numbers in all payloads, and the place of the first one of each payload.
+
+    A number has 7 bits a byte, lowest first, the top bit set while more follow, and its sign in bit 0.
+    """
+    if not all(payload and payload[-1] < 0x80 for payload in payloads):
         raise _bad("holds no values, or its last number is cut off")
+    octets = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+    ends = np.flatnonzero(octets < 0x80)
     lengths = np.diff(ends, prepend=-1)
     if lengths.max() > _LONGEST_NUMBER:
         raise _bad("a number is too long")
@@ -186,24 +218,33 @@ def _numbers(payload: bytes) -> Integers:
     for place in range(int(lengths.max())):
         at = lengths > place
         numbers[at] |= (octets[starts[at] + place] & 0x7F).astype(np.int64) << (7 * place)
-    return (numbers >> 1) ^ -(numbers & 1)
+    sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
+    return (numbers >> 1) ^ -(numbers & 1), np.searchsorted(ends, np.cumsum(sizes) - sizes)
 
 
-def _counted(numbers: Integers) -> Histogram:
-    """Places counts (positive) and lengths of empty stretches (negative; 0 is one empty bucket) on the buckets."""
+def _counted(numbers: Integers, firsts: Integers) -> list[Histogram]:
+    """Places counts (positive) and lengths of empty stretches (negative; 0 is one empty bucket) on the buckets.
+
+    `firsts` are the places of the first number of each histogram.
+    """
     steps = np.where(numbers < 0, -numbers, 1)
-    if steps.max() > _LAST_INDEX + 1 or int(steps.sum()) > _LAST_INDEX + 1:
+    if steps.max() > _LAST_INDEX + 1 or np.add.reduceat(steps, firsts).max() > _LAST_INDEX + 1:
         raise _bad(f"counts values above {LARGEST_NS} ns")
     index = np.cumsum(steps) - steps
+    index -= np.repeat(index[firsts], np.diff(firsts, append=numbers.size))
     full = numbers > 0
-    index, counts = index[full], numbers[full]
-    if counts.size == 0:
+    sizes = np.add.reduceat(full, firsts, dtype=np.int64)
+    if sizes.min() == 0:
         raise _bad("holds no values")
-    if counts.max() > _MOST_VALUES or counts.sum(dtype=np.float64) > _MOST_VALUES:
+    index, counts = index[full], numbers[full]
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    if counts.max() > _MOST_VALUES or np.add.reduceat(counts, starts, dtype=np.float64).max() > _MOST_VALUES:
         raise _bad(f"counts more than {_MOST_VALUES} values")
-    if index[0] < SMALLEST_NS:
+    if index[starts].min() < SMALLEST_NS:
         raise _bad(f"counts values below {SMALLEST_NS} ns")
-    return Histogram(index, counts)
+    places = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [Histogram(index[start:end], counts[start:end]) for start, end in places]
 
 
 def _number_bytes(number: int) -> bytes:

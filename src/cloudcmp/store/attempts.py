@@ -16,6 +16,8 @@ _COLUMNS = SEALED_COLUMNS["attempt"]
 
 Begin = tuple[int, int, float]
 """Trial, attempt and start (Unix seconds) of an attempt to be written as begun."""
+Ended = tuple[tuple[Attempt, str | None], ...]
+"""Attempts that have ended, each with the name of its samples file."""
 
 
 def begin(database: Database, first: Begin) -> None:
@@ -106,10 +108,27 @@ def open_attempts(database: Database) -> list[Begin]:
         return [(of.count(trial), of.count(attempt), of.moment(started_at)) for trial, attempt, started_at in rows]
 
 
-def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
+def ended(database: Database) -> Ended:
     """Every attempt that has ended, with the name of its samples file, in the order of trial and attempt."""
     rows = database.rows(f"SELECT {_COLUMNS}, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
     return tuple(attempt for attempt in (_attempt(database, row) for row in rows) if attempt is not None)
+
+
+class EndedRows:
+    """Gives every attempt that has ended; if `kept`, its rows are read again only if any row was written since."""
+
+    def __init__(self, database: Database, *, kept: bool) -> None:
+        self._database, self._kept = database, kept
+        self._read: tuple[tuple[int, int], Ended] | None = None
+
+    def __call__(self) -> Ended:
+        """The attempts, as `ended` gives them."""
+        if not self._kept:
+            return ended(self._database)
+        stamp = self._database.changes()
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, ended(self._database)
+        return self._read[1]
 
 
 def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | None] | None:
@@ -136,7 +155,7 @@ def count(database: Database, trial: int, *, interrupted_too: bool) -> int:
     return int(database.rows(query, (trial, interrupted_too))[0][0])
 
 
-def first_ok(attempts: tuple[tuple[Attempt, str | None], ...]) -> dict[int, tuple[Attempt, str | None]]:
+def first_ok(attempts: Ended) -> dict[int, tuple[Attempt, str | None]]:
     """For each trial the first attempt that ended ok; it supplies the trial's values."""
     chosen: dict[int, tuple[Attempt, str | None]] = {}
     for attempt, file in attempts:

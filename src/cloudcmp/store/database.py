@@ -173,6 +173,11 @@ class Database:
     def _value(self, statement: str) -> Any:
         return self._connection.execute(statement).fetchone()[0]
 
+    def changes(self) -> tuple[int, int]:
+        """A stamp that differs from an earlier one if any connection has written to the database since."""
+        with self._mutex, storage(self.path):
+            return self._value("PRAGMA data_version"), self._connection.total_changes
+
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query."""
         with self._mutex, storage(self.path):

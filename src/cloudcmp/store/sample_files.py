@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from cloudcmp.errors import CorruptStore, Fault, UserMistake
 from cloudcmp.store import attempts as attempt_rows
+from cloudcmp.store.attempts import Ended
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, storage
@@ -33,7 +34,7 @@ def is_file_of_samples(name: str) -> bool:
     return FILE_NAME.fullmatch(name) is not None or _PART.fullmatch(name) is not None
 
 
-def check_no_rows_lost(database: Database, folder: Path) -> None:
+def check_no_rows_lost(database: Database, folder: Path, ended: Callable[[], Ended]) -> None:
     """Raises CorruptStore if a file holds samples of an attempt that the database does not know.
 
     An attempt is written to the database before its samples: such a file shows that rows were lost, for example because
@@ -47,7 +48,7 @@ def check_no_rows_lost(database: Database, folder: Path) -> None:
     known = attempt_rows.begun(database)
     unknown = [name for name in names if (match := _TRIAL.fullmatch(name)) and _attempt(match) not in known]
     if whole := [name for name in names if _STUDY.fullmatch(name)]:
-        rows = attempt_rows.ended(database)
+        rows = ended()
         named = {file for _, file in rows}
         kept = {(attempt.trial, attempt.attempt) for attempt, file in rows if file is not None}
         unknown += [name for name in whole if name not in named and not _attempts_in(folder / name) <= kept]

@@ -19,7 +19,7 @@ from cloudcmp.model.values import SeriesLimits, StudyValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported_table, ledger, outputs, plan_rows, samples, values
 from cloudcmp.store.access import StudyLock, lock_of, open_database
-from cloudcmp.store.attempts import Begin
+from cloudcmp.store.attempts import Begin, Ended, EndedRows
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-_Ended = tuple[tuple[Attempt, str | None], ...]
 
 
 class StudyStore:
@@ -61,6 +60,7 @@ class StudyStore:
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
         self.tag = plan_rows.load_tag(database) or plan_rows.tag_of(self.plan, self.created_at)
+        self._ended = EndedRows(database, kept=lock is None)
         self.key_fault: StorageFault | None = None
         try:
             database.seals = seals or Seals(study_key(self.tag))
@@ -104,7 +104,7 @@ class StudyStore:
                     store._migrate(ending=ending)
                 if not ending:
                     plan_rows.check_places(database, store.plan)
-                    check_no_rows_lost(database, store._samples)
+                    check_no_rows_lost(database, store._samples, store._ended)
                 if write:
                     store._tidy_up(ending=ending)
             except BaseException:
@@ -264,7 +264,7 @@ class StudyStore:
 
     def attempts(self) -> tuple[Attempt, ...]:
         """Every attempt that has ended, in the order of trial and attempt."""
-        return tuple(attempt for attempt, _ in attempt_rows.ended(self._database))
+        return tuple(attempt for attempt, _ in self._ended())
 
     def done(self) -> frozenset[int]:
         """The trials with an attempt that ended by itself, well or not; slow, as it reads all attempts."""
@@ -291,7 +291,7 @@ class StudyStore:
         if self.plan.imported:
             return StudyValues(imported_table.trial_values(self.imported_rows()))
 
-        def read(rows: _Ended, files: Sequence[Path]) -> StudyValues:
+        def read(rows: Ended, files: Sequence[Path]) -> StudyValues:
             started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
             return values.measured(self.plan, started, attempt_rows.keys(self._chosen(rows)), files, totals, drawn)
 
@@ -301,18 +301,18 @@ class StudyStore:
         """Every sample of each trial's first ok attempt, in the order of the trials; none for an imported study."""
         return self._reading(lambda rows, files: values.sample_table(attempt_rows.keys(self._chosen(rows)), files))
 
-    def _reading(self, read: Callable[[_Ended, Sequence[Path]], T]) -> T:
+    def _reading(self, read: Callable[[Ended, Sequence[Path]], T]) -> T:
         """Reads the samples of every trial's first ok attempt, after verifying the digests of their files."""
-        rows = attempt_rows.ended(self._database)
+        rows = self._ended()
         chosen = self._chosen(rows)
         try:
             return read(rows, [samples.checked(one) for one in samples.sources(self._database, self._samples, chosen)])
         except CorruptStore:
-            if chosen == self._chosen(attempt_rows.ended(self._database)):
+            if chosen == self._chosen(self._ended()):
                 raise
         return self._reading(read)  # the writing process has compacted the files meanwhile
 
-    def _chosen(self, rows: _Ended) -> _Ended:
+    def _chosen(self, rows: Ended) -> Ended:
         planned_trials = {trial.index for trial in self.plan.trials}
         return tuple(found for trial, found in attempt_rows.first_ok(rows).items() if trial in planned_trials)
 
@@ -326,17 +326,17 @@ class StudyStore:
             before: tuple[tuple[Attempt, str | None], ...] = ()
             try:
                 with self._database.snapshot():
-                    before = attempt_rows.ended(self._database)
+                    before = self._ended()
                     return read()
             except CorruptStore:
-                if set(before) <= set(attempt_rows.ended(self._database)):
+                if set(before) <= set(self._ended()):
                     raise
 
     def verify(self) -> None:
         """Checks every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
         faults: list[Fault] = []
         table = imported_table.source(self._database, self._samples)
-        files = samples.sources(self._database, self._samples, attempt_rows.ended(self._database))
+        files = samples.sources(self._database, self._samples, self._ended())
         for source in [*files, *([] if table is None else [table])]:
             try:
                 samples.checked(source)

@@ -35,7 +35,8 @@ def read_watch(path: Path, every_s: float | None = None) -> Watched:
     """Read a watch; without `every_s` its interval is the median step.
 
     The columns are `time` (Unix seconds, or dates as 2026-01-05T10:00:00, in UTC without a zone), `ok` (1 or 0, yes or
-    no, ...), `seconds` (empty without an answer) and perhaps `reason`, a word for a failure.
+    no, ...), `seconds` (empty without an answer) and perhaps `reason`, a word for a failure, and `bytes`, the size of
+    the answer's body.
 
     Raises UserMistake for an unreadable file, a row that is none, and if no step tells the interval.
     """
@@ -62,6 +63,7 @@ def read_watch(path: Path, every_s: float | None = None) -> Watched:
 def _samples(where: str, head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[WatchSample]:
     if list(head[:3]) != list(HEAD):
         raise UserMistake.at(f"{where}:1", "the columns time, ok and seconds are not named", f"begin with {EXAMPLE!r}")
+    more = {name: at for at, name in enumerate(head) if name in {"reason", "bytes"}}
     for number, row in enumerate(rows, 2):
         if not row:
             continue
@@ -74,7 +76,9 @@ def _samples(where: str, head: Sequence[str], rows: Iterator[list[str]]) -> Iter
         seconds = None if not row[2].strip() else _number(place, row[2], "a time that the answer took")
         if ok in _YES and seconds is None:
             raise UserMistake.at(place, "an answer without its seconds", "write how long it took, or 0 in `ok`")
-        yield WatchSample(_time(place, row[0]), ok in _YES, seconds, row[3].strip() if len(row) > 3 else "")
+        reason, size = (row[more[name]].strip() if more.get(name, len(row)) < len(row) else ""
+                        for name in ("reason", "bytes"))  # fmt: skip
+        yield WatchSample(_time(place, row[0]), ok in _YES, seconds, reason, _size(place, size) if size else None)
 
 
 def _time(place: str, text: str) -> float:
@@ -100,7 +104,16 @@ def _number(place: str, text: str, what: str) -> float:
     try:
         return _finite(float(text))
     except ValueError:
-        raise UserMistake.at(place, f"{one_line(text, _LONGEST)!r} is not {what}", "write seconds, e.g. 0.12") from None
+        raise UserMistake.at(
+            place, f"{one_line(text, _LONGEST)!r} is not {what}", "write a number, e.g. 0.12"
+        ) from None
+
+
+def _size(place: str, text: str) -> float:
+    size = _number(place, text, "a number of bytes")
+    if size < 0:
+        raise UserMistake.at(place, f"an answer of {size:g} bytes", "write the size of its body, or leave it empty")
+    return size
 
 
 def _finite(value: float) -> float:

@@ -31,6 +31,13 @@ def _differences(found: Outcome) -> dict[tuple[str, str], float]:
     return {(one.deployment, one.row): one.difference for one in found.printed}
 
 
+def test_the_two_closest_cases_of_cloudanalysts_own_report_come_out_within_1_percent() -> None:
+    """Their figures are known from memory: see the scenario."""
+    found = simulate(SCENARIOS / "cloudanalyst-facebook.yaml", runs=1).outcome
+    for deployment, recalled_s in zip(found.deployments, (0.28498, 0.18385), strict=True):
+        assert deployment.overall.value == pytest.approx(recalled_s, rel=0.01)
+
+
 def test_nine_cells_and_the_overall_of_two_centres_follow_from_the_default_latencies() -> None:
     found = _differences(delgado().outcome)
     assert len(found) == 15

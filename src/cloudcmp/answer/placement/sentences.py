@@ -100,11 +100,16 @@ def _cautions(found: RegionsAnswer, delivery: Delivery | None) -> Iterator[str]:
         yield f"fewer regions than asked for are measured of {', '.join(short)}"
 
 
+def undecided(found: RegionsAnswer) -> bool:
+    """True if modelled times are so far off that another region may be the best one."""
+    return found.certainty is not None and found.certainty.near < SURE and bool(found.certainty.rivals)
+
+
 def _undecided(found: RegionsAnswer) -> Iterator[str]:
     one = found.certainty
     if one is None:
         return
-    if one.near < SURE and one.rivals:
+    if undecided(found):
         yield f"cannot tell yet which region is best: {'; '.join(map(exchange_words, one.rivals))}"
         places = dict.fromkeys(name for rival in one.rivals for name, share in rival.measure if share >= _OPEN)
         if places:

@@ -57,6 +57,29 @@ def parse_claim(text: str) -> Claim:
     return claim
 
 
+def is_of_watch(claim: Claim) -> bool:
+    """True if samples of a watch can tell of a claim: about availability, response time or `throughput`."""
+    return claim.quantity is not Quantity.MEASURED or claim.name.casefold() == Quantity.THROUGHPUT
+
+
+def of_watch(claim: Claim) -> Claim:
+    """Return a claim as one about a watch, which says what a throughput is: bytes a second of each answer.
+
+    A study may have a measurement of this name in another unit. Raises UserMistake for a limit that nothing can break.
+    """
+    if claim.quantity is not Quantity.MEASURED:
+        return claim
+    try:
+        limit = units.parse_rate(claim.limit_text)
+    except ValueError as error:
+        raise UserMistake.at(WHERE, *str(error).split("; ", 1)) from None
+    if limit <= 0:
+        raise _mistake(claim.text, "has no throughput above zero", "write e.g. 'p5 throughput >= 1 MB/s'")
+    if claim.at_most or claim.statistic is Statistic.MAXIMUM:
+        raise _mistake(claim.text, "asks for slow answers", "write e.g. 'p5 throughput >= 1 MB/s'")
+    return replace(claim, quantity=Quantity.THROUGHPUT, name="", limit=limit)
+
+
 def bound_claim(claim: Claim, cell: str, metric: Metric) -> Claim:
     """Return a claim about a measured quantity with its limit in the unit of the metric; raises UserMistake."""
     need = Need(claim.text, cell, Op.AT_MOST if claim.at_most else Op.AT_LEAST, (claim.limit_text,))

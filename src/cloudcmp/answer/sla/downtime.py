@@ -7,7 +7,7 @@ from cloudcmp.model.credits import Downtime, Spans
 
 
 def downtime_of(line: Timeline) -> Downtime:
-    """Return the outages of a watch: runs of failed samples, and the gaps in which nobody looked.
+    """Return the outages of a watch: runs of failed samples, and the gaps of which no sample tells.
 
     Between two failed samples in a row without a gap the service counts as down throughout. It does not see outages
     between two good samples.
@@ -23,7 +23,7 @@ def downtime_of(line: Timeline) -> Downtime:
     likely = _spans(line.at[firsts], line.until[lasts])
     before = np.where(firsts > 0, np.where(gap_after[firsts - 1], line.until[firsts - 1], line.at[firsts - 1]),
                       line.at[firsts])  # fmt: skip
-    most = [*_spans(before, line.until[lasts]), *_gaps(line)]
+    most = [*_spans(before, line.until[lasts]), *_gaps(line), *line.left_out]
     watched = _joined(_spans(line.at, line.until))
     return Downtime(line.target, line.start, float(line.at[-1]), watched, least, likely, _joined(tuple(sorted(most))))
 

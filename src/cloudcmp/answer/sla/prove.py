@@ -49,7 +49,8 @@ def prove_watch(claim: Claim, line: Timeline, confidence: float = CONFIDENCE) ->
     """
     values = values_of(line, claim.quantity)
     kind, groups = groups_of(line, values)
-    found = prove(claim, line.target, groups, kind, "s", confidence=confidence)
+    unit = "B/s" if claim.quantity is Quantity.THROUGHPUT else "s"
+    found = prove(claim, line.target, groups, kind, unit, confidence=confidence)
     found = replace(found, watched_s=line.seen_s(line.start, line.end))
     if claim.window is None:
         return found

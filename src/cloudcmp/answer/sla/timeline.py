@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.credits import Spans
 from cloudcmp.model.service_level import Calendar, Clusters, Quantity, SampleGroup, Window
 from cloudcmp.model.watch import Watched
 
@@ -25,7 +26,8 @@ _MONDAY = 4 * 86400.0
 class Timeline:
     """Samples in columns of shape (n,): when, until when each stands for the service, whether it answered, how fast.
 
-    Times are Unix seconds; `seconds` is NaN without an answer.
+    Times are Unix seconds; `seconds` is NaN without an answer, `size` (that of its body in bytes) if it is
+    unknown. The spans `left_out` are those of the watch: nobody proves what was seen in them.
     """
 
     target: str
@@ -34,6 +36,8 @@ class Timeline:
     until: Floats
     ok: NDArray[np.bool_]
     seconds: Floats
+    size: Floats
+    left_out: Spans = ()
 
     @property
     def start(self) -> float:
@@ -79,6 +83,7 @@ def timeline(watched: Watched) -> Timeline:
     at = np.array([one.at for one in watched.samples])
     ok = np.array([one.ok for one in watched.samples])
     seconds = np.array([np.nan if one.response_s is None else one.response_s for one in watched.samples])
+    size = np.array([np.nan if one.size_bytes is None else one.size_bytes for one in watched.samples])
     if (at < 0).any() or (seconds < 0).any():
         bad = int(np.argmax((at < 0) | (seconds < 0)))
         what = f"sample {bad + 1} has a negative time" if at[bad] < 0 else f"sample {bad + 1} took {seconds[bad]:g} s"
@@ -96,21 +101,38 @@ def timeline(watched: Watched) -> Timeline:
     until = at + watched.every_s
     near = steps <= _TOLERANCE * watched.every_s
     until[:-1] = np.where(near, at[1:], np.minimum(until[:-1], at[1:]))
-    return Timeline(where, watched.every_s, at, until, ok, np.where(ok, seconds, np.nan))
+    for start, _ in watched.left_out:
+        if before := int(np.searchsorted(at, start)):
+            until[before - 1] = min(until[before - 1], start)
+    return Timeline(where, watched.every_s, at, until, ok, np.where(ok, seconds, np.nan), size, watched.left_out)
 
 
 def values_of(line: Timeline, quantity: Quantity) -> Floats:
     """The value of each sample, NaN for a failed one: seconds for a response time, 0 for an availability.
 
-    Raises UserMistake for a response time if an answer has none.
+    A throughput is the size of an answer's body over the whole time of its request; a failed sample carried nothing, 0.
+    Raises UserMistake for a response time or a throughput if an answer has none, and if no answer has a body.
     """
     if quantity is Quantity.AVAILABILITY:
         return np.where(line.ok, 0.0, np.nan)
+    if quantity is Quantity.THROUGHPUT:
+        return _throughputs(line)
     unknown = line.ok & np.isnan(line.seconds)
     if unknown.any():
         what = f"the answer at {moment(float(line.at[np.argmax(unknown)]))} has no response time"
         raise UserMistake.at(line.target, what, "claim its availability, or leave the sample out")
     return line.seconds
+
+
+def _throughputs(line: Timeline) -> Floats:
+    """Bytes a second of each sample's answer, in its whole time."""
+    unknown = line.ok & (np.isnan(line.size) | ~(line.seconds > 0))
+    if unknown.any():
+        what = f"the answer at {moment(float(line.at[np.argmax(unknown)]))} has no size, or took no time"
+        raise UserMistake.at(line.target, what, "give a table the column 'bytes', with the size of each answer's body")
+    if line.ok.any() and not line.size[line.ok].any():
+        raise UserMistake.at(line.target, "no answer has a body, so none has a throughput", "watch a URL with content")
+    return np.divide(line.size, line.seconds, out=np.zeros(len(line.at)), where=line.ok)
 
 
 def groups_of(line: Timeline, values: Floats) -> tuple[Clusters, tuple[SampleGroup, ...]]:

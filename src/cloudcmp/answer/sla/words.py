@@ -56,7 +56,8 @@ def good_words(claim: Claim, unit: str) -> str:
         return "of the time up"
     assert claim.limit is not None  # as `bound_claim` sees to
     limit = format_quantity(claim.limit, unit)
-    verb = "of requests took" if claim.quantity is Quantity.RESPONSE else "of samples were"
+    verbs = {Quantity.RESPONSE: "of requests took", Quantity.THROUGHPUT: "of answers carried"}
+    verb = verbs.get(claim.quantity, "of samples were")
     order = {
         (True, False): "at most",
         (True, True): "less than",

@@ -1,5 +1,7 @@
 """Looks at a port of this computer for a time: its connections, its queue and the counters of the kernel."""
 
+import math
+import time
 from collections.abc import Callable
 
 from cloudcmp.errors import OutsideFault
@@ -8,6 +10,8 @@ from cloudcmp.execute.passive.sock_diag import Ended, listen_queue, open_connect
 from cloudcmp.model.passive import ConnectionInfo, ServerWatch
 from cloudcmp.model.watch import WatchClock
 
+_COARSE = 6
+"""CLOCK_MONOTONIC_COARSE of Linux, which goes on at each tick; Python has no name for it."""
 MOST = 1_000_000
 """The number of connections after which a watch ends, so that they fit into memory."""
 
@@ -32,6 +36,11 @@ def watch_server(
     finally:
         if ended is not None:
             ended.close()
+
+
+def tick_s() -> float:
+    """The length of a tick of the kernel in seconds, to the next millisecond, as it shows them."""
+    return math.ceil(round(time.clock_getres(_COARSE) * 1e3, 6)) / 1e3
 
 
 def _ended() -> Ended | None:
@@ -69,5 +78,5 @@ def _watch(
     counters = difference(before, read_counters())
     return ServerWatch(
         port, clock.now()[1] - begun, (*finished, *still_open.values()), counters, tuple(queue), ended is not None,
-        ended is not None and ended.lost,
+        ended is not None and ended.lost, tick_s(),
     )  # fmt: skip

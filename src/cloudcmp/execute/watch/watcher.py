@@ -1,6 +1,7 @@
 """Takes a sample of a service each interval, and writes what it saw, and when it did not look, to the evidence."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from cloudcmp.units import format_seconds
 
 HEAD_S = 300.0
 """The time after which the lines so far are signed again."""
+CHANGE_S, CHANGES = 10.0, 2
+"""So many samples with which outages begin or end are signed at once in this time; others as soon as it is over."""
 STEP_S = 0.1
 """The smallest change of the wall clock against the steady one that is a step, beyond `DRIFT`."""
 DRIFT = 1e-3
@@ -49,6 +52,9 @@ class Watcher:
         self._is_stopping = is_stopping
         self._mark = _Mark(*clock.now())
         self._head_due = -math.inf
+        self._was_ok: bool | None = None
+        self._change_is_unsigned = False
+        self._changes_signed: deque[float] = deque([-math.inf] * CHANGES, maxlen=CHANGES)
         self._looked = self._mark
         self._gap = ""
 
@@ -134,9 +140,7 @@ class Watcher:
             lines = self._log.append("sample", wall, mono=round(steady, 6), **_fields(answer))
             self._looked = _Mark(wall, steady)
             self._observer.sampled(WatchSample(wall, answer.ok, answer.response_s, answer.reason), lines)
-            if steady >= self._head_due:
-                self._sign(wall)
-                self._head_due = steady + HEAD_S
+            self._sign_if_due(answer.ok, wall, steady)
         except StorageFault as fault:
             if self._gap != "not stored":
                 self._observer.note(f"{fault}; it is tried again with each sample")
@@ -149,6 +153,19 @@ class Watcher:
             self._log.append("clock", wall, mono=round(steady, 6), step_s=round(step, 6))
             self._observer.note(f"the clock of this computer was set by {step:+.3g} s")
         self._mark = _Mark(wall, steady)
+
+    def _sign_if_due(self, ok: bool, wall: float, steady: float) -> None:
+        """Sign every `HEAD_S`, and where an outage begins or ends: a watcher that dies leaves what it saw unsigned."""
+        self._change_is_unsigned |= self._was_ok is not None and ok is not self._was_ok
+        self._was_ok = ok
+        is_early = self._change_is_unsigned and steady - self._changes_signed[0] >= CHANGE_S
+        if steady < self._head_due and not is_early:
+            return
+        self._sign(wall)
+        self._head_due = steady + HEAD_S
+        if is_early:
+            self._changes_signed.append(steady)
+        self._change_is_unsigned = False
 
     def _sign(self, wall: float) -> None:
         digest = self._log.sign(wall)

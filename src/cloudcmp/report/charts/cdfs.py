@@ -13,6 +13,8 @@ from cloudcmp.report.words import group_words
 OF_SERVICES = ("table_", "blob_", "queue_")
 Kinds = dict[tuple[str, str], list[Cdf]]
 """Curves by metric and parameters."""
+_Counts = dict[tuple[str, str, int], list[tuple[int, int, int]]]
+"""n, n_ok and n_started by metric, parameters without the percentile, and candidate."""
 MEANING = (
     "Share of operations that took at most this time, over all launches; marks at 25, 50, 75 and 95 %. The axis is "
     "logarithmic where the slowest took more than 100 times as long as the fastest."
@@ -45,25 +47,26 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
 
 def rows_of(study: StudyView, kinds: Kinds) -> tuple[tuple[object, ...], ...]:
     """The data of curves."""
-    return tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one))
+    counts = _counts(study)
+    return tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one, counts))
 
 
-def _pages(study: StudyView, one: Cdf) -> list[tuple[int, int, int]]:
-    """Return n, n_ok and n_started of the percentile cells of a distribution."""
-    counts = []
+def _counts(study: StudyView) -> _Counts:
+    """Return n, n_ok and n_started of the percentile cells of each distribution."""
+    counts: _Counts = {}
     for view in study.cells:
         plain = ";".join(part for part in view.cell.partition(" ")[2].split(";") if not part.startswith("percentile="))
-        estimate = view.estimates.get(one.candidate)
-        if view.metric.name == one.metric and plain == one.params and estimate is not None:
-            counts.append((estimate.n, estimate.n_ok, estimate.n_started))
+        for at, one in view.estimates.items():
+            counts.setdefault((view.metric.name, plain, at), []).append((one.n, one.n_ok, one.n_started))
     return counts
 
 
 def counts_of_curves(study: StudyView, kinds: Kinds) -> str:
     """Return a sentence with the counts of the curves, for each candidate the smallest over the panels."""
     least: dict[int, tuple[int, int, int]] = {}
+    of_all = _counts(study)
     for one in (curve for curves in kinds.values() for curve in curves):
-        for counts in _pages(study, one):
+        for counts in of_all.get((one.metric, one.params, one.candidate), ()):
             least[one.candidate] = min(counts, least.get(one.candidate, counts))
     texts = [
         f"{one_line(study.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()
@@ -71,8 +74,8 @@ def counts_of_curves(study: StudyView, kinds: Kinds) -> str:
     return f"Launches and trials: {'; '.join(texts)}." if texts else ""
 
 
-def _rows(study: StudyView, one: Cdf) -> list[tuple[object, ...]]:
-    counts = next(iter(_pages(study, one)), (None, None, None))
+def _rows(study: StudyView, one: Cdf, of_all: _Counts) -> list[tuple[object, ...]]:
+    counts = next(iter(of_all.get((one.metric, one.params, one.candidate), ())), (None, None, None))
     name = study.candidates[one.candidate].id
     return [(one.metric, one.params, name, x_s, y, *counts) for x_s, y in zip(one.x_s, one.share, strict=True)]
 

@@ -14,8 +14,10 @@ from functools import cache
 from typing import Any
 
 from cloudcmp.errors import Fault, OutsideFault
+from cloudcmp.report.charts.fonts import own_font_only_in_memory
 
 _NEEDED = "72 GiB"
+_NOTHING = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 _SERVE = "from cloudcmp.report.charts.renderer import serve; serve()"
 
 
@@ -23,18 +25,24 @@ def svg_of(spec: dict[str, Any]) -> str:
     """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
         return _render_process().ask({"spec": spec})
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[]))
+    return str(_vl_convert().vegalite_to_svg(dict(spec), allowed_base_urls=[]))
 
 
 def png_of(svg: str) -> bytes:
     """An SVG drawing as PNG, two pixels for each unit. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
         return base64.b64decode(_render_process().ask({"svg": svg}))
+    return bytes(_vl_convert().svg_to_png(svg, scale=2))
+
+
+@cache
+def _vl_convert() -> Any:
+    """The module `vl_convert`, with its fonts: it reads them once, for the first drawing."""
     import vl_convert
 
-    return bytes(vl_convert.svg_to_png(svg, scale=2))
+    with own_font_only_in_memory():
+        vl_convert.svg_to_png(_NOTHING)
+    return vl_convert
 
 
 def serve() -> None:
@@ -42,14 +50,13 @@ def serve() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-    import vl_convert
-
+    converter = _vl_convert()
     for line in sys.stdin:
         request = json.loads(line)
         if "spec" in request:
-            drawn = vl_convert.vegalite_to_svg(request["spec"], allowed_base_urls=[])
+            drawn = converter.vegalite_to_svg(request["spec"], allowed_base_urls=[])
         else:
-            drawn = base64.b64encode(vl_convert.svg_to_png(request["svg"], scale=2)).decode()
+            drawn = base64.b64encode(converter.svg_to_png(request["svg"], scale=2)).decode()
         sys.stdout.write(json.dumps(drawn) + "\n")
         sys.stdout.flush()
 

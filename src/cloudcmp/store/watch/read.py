@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from cloudcmp.errors import Fault, UserMistake
@@ -13,6 +14,8 @@ from cloudcmp.store.watch.lines import Line, LineFault, chain
 
 FILE = "evidence.jsonl"
 NEXT = "take a copy of the folder from before it was changed; this one proves nothing"
+
+NOT_SIGNED = "not signed"
 
 IsSigned = Callable[[bytes, bytes, str], bool]
 """True if a message has a signature of a public key."""
@@ -70,11 +73,12 @@ def read_evidence(folder: Path, is_signed: IsSigned) -> Evidence:
         raise Forged(*faults)
     unsigned = unsigned_spans(found.starts, [head.lines for _, head in heads if head], found.lines)
     apart = {number for span in unsigned for number in range(span.first, span.last + 1)}
+    left_out = _left_out(found.samples, apart, found.terms.every_s)
     return Evidence(
-        found.terms, _watched(found.terms, found.samples), _watched(found.terms, found.samples, apart),
-        tuple(gap for _, gap in found.gaps), tuple(gap for number, gap in found.gaps if number not in apart), unsigned,
-        tuple(found.steps), found.lines, signed, len(heads), "" if last is None else last.sha256, found.key,
-        len(found.starts), found.mends, found.ended,
+        found.terms, _watched(found.terms, found.samples), _watched(found.terms, found.samples, apart, left_out),
+        tuple(gap for _, gap in found.gaps), _signed_gaps(found.gaps, apart, left_out), unsigned, tuple(found.steps),
+        found.lines, signed, len(heads), "" if last is None else last.sha256, found.key, len(found.starts),
+        found.mends, found.ended,
     )  # fmt: skip
 
 
@@ -90,9 +94,41 @@ def unsigned_spans(starts: Iterable[tuple[int, int]], heads: Sequence[int], line
     return tuple(LineSpan(head + 1, last) for head, last in sorted(ends.items()) if head < last)
 
 
-def _watched(terms: WatchTerms, samples: Iterable[tuple[int, WatchSample]], apart: Container[int] = ()) -> Watched:
-    """The samples whose lines are not among those `apart`."""
-    return Watched(terms.target, terms.every_s, tuple(sample for number, sample in samples if number not in apart))
+def _watched(
+    terms: WatchTerms, samples: Iterable[tuple[int, WatchSample]], apart: Container[int] = (),
+    left_out: tuple[tuple[float, float], ...] = (),
+) -> Watched:  # fmt: skip
+    """The samples whose lines are not among those `apart`, which leave out these spans of time."""
+    kept = tuple(sample for number, sample in samples if number not in apart)
+    return Watched(terms.target, terms.every_s, kept, left_out)
+
+
+def _left_out(
+    samples: Sequence[tuple[int, WatchSample]], apart: Container[int], every_s: float
+) -> tuple[tuple[float, float], ...]:
+    """The times that samples `apart` stand for: from the first of each run of them until the next other sample.
+
+    The last run ends an interval after its last sample, if no other sample follows. Where times of its lines are not
+    between those of the samples around it, a run begins with the one before.
+    """
+    found: list[tuple[float, float]] = []
+    runs = [(is_apart, [one.at for _, one in run]) for is_apart, run in groupby(samples, lambda one: one[0] in apart)]
+    for at, (is_apart, times) in enumerate(runs):
+        if is_apart:
+            before = runs[at - 1][1][-1] if at else times[0]
+            end = runs[at + 1][1][0] if at + 1 < len(runs) else max(before, times[-1]) + every_s
+            found.append((times[0] if before <= times[0] <= end else min(before, end), end))
+    return tuple(found)
+
+
+def _signed_gaps(
+    gaps: Iterable[tuple[int, Gap]], apart: Container[int], left_out: Sequence[tuple[float, float]]
+) -> tuple[Gap, ...]:
+    """The gaps in lines that are not `apart`, and the times left out, with what nobody watched within them."""
+    kept = [gap for number, gap in gaps if number not in apart
+            and not any(start <= gap.end <= end for start, end in left_out)]  # fmt: skip
+    found = [*kept, *(Gap(start, end, NOT_SIGNED) for start, end in left_out)]
+    return tuple(sorted(found, key=lambda one: one.start))
 
 
 def read_for_claims(folder: Path, is_signed: IsSigned) -> Evidence:
@@ -172,11 +208,13 @@ def _steady(line: Line) -> None:
 
 
 def _sample(found: Contents, line: Line) -> None:
-    ok, response = line.fields.get("ok"), line.number_of("response_s")
+    ok, response, size = line.fields.get("ok"), line.number_of("response_s"), line.number_of("bytes")
     if not isinstance(ok, bool) or (response is not None and response < 0) or (ok and response is None):
         raise LineFault("is no sample: ok is true or false, with the seconds of a whole answer")
+    if size is not None and size < 0:
+        raise LineFault("is no sample: its bytes are below zero")
     _steady(line)
-    found.samples.append((line.number, WatchSample(line.at, ok, response, line.text_of("reason"))))
+    found.samples.append((line.number, WatchSample(line.at, ok, response, line.text_of("reason"), size)))
 
 
 def _gap(found: Contents, line: Line) -> None:
