@@ -56,9 +56,9 @@ def watch(
     """Watch a service for days, and keep evidence of every answer and failure that others can verify.
 
     One request at a time; what is stored survives a crash, and the same command goes on after one. Times in which
-    nobody looked are gaps. Every line is chained to the one before, and signed every five minutes with your key.
-    --verify checks it, and so does the program verify.py in the folder, without cloudcmp: exit code 0 if each line
-    is as it was written and signed, else 1.
+    nobody looked are gaps. Every line is chained to the one before, and signed with your key every five minutes and
+    as outages begin or end. --verify checks it, and so does the program verify.py in the folder, without cloudcmp:
+    exit code 0 if each line is as it was written and signed, else 1.
 
     Example: cloudcmp watch https://example.com/health --every 60s --for 7d --out watch-shop
 
