@@ -43,7 +43,7 @@ def test_the_set_comes_first_and_fits_the_terminal(folder: Path) -> None:
     assert said.code == 0, said.err
     lines = said.out.splitlines()
     assert lines[0] == "2 regions with the least mean round trip of people"
-    assert lines[3] == "BEST         b/east, b/middle"
+    assert lines[3] == "LIKELY BEST  b/east, b/middle"
     assert any(line.startswith("PROOF        proven") for line in lines)
     titles = ("Whom each region serves", "The best set of each provider", "Fewer and more regions", "Behind c",
               "None is both cheaper and better: time against money")  # fmt: skip

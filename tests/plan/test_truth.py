@@ -26,7 +26,8 @@ def one(cells: str) -> str:
 @pytest.mark.parametrize("seed", range(3))
 def test_every_cell_of_every_simulated_candidate_has_a_plausible_truth(seed: int) -> None:
     plan = planned(probes=ALL, rest=f"seed: {seed}")
-    cells = {cell for trial in plan.trials for cell in trial.cells}
+    # Machines serve pages without TLS.
+    cells = {cell for trial in plan.trials for cell in trial.cells if not cell.startswith("wan_tls_s")}
     for number in (0, 1):
         found = truths(plan, number)
         assert set(found) == cells

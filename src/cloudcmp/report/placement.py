@@ -61,7 +61,7 @@ def lines(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
 def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     """The labelled lines of the answer alone: label, text, style."""
     best = found.best
-    yield "BEST SO FAR" if undecided(found) else "BEST", str(best), "bold"
+    yield "LIKELY BEST" if undecided(found) else "BEST", str(best), "bold"
     of = "of " if found.goal.kind is GoalKind.BEYOND else ""
     yield "", f"{value_words(found.goal, best.value)} {of}{goal_words(found.goal)}; {_figures(found, best)}", ""
     if best.money is not None:
