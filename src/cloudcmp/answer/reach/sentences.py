@@ -106,9 +106,13 @@ def _missing_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     for one in sorted(found.missing, key=lambda one: one.provider != leader):
         by_provider.setdefault(one.provider, []).append(one)
     for at, (provider, some) in enumerate(list(by_provider.items())[:_SHOWN]):
-        yield "" if at else "FAR", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+        yield (
+            "" if at else "FAR",
+            f"{provider}: {'; '.join(missing_words(one, limit_words(found)) for one in some[:_SHOWN])}",
+        )
     if len(by_provider) > _SHOWN:
-        yield "", f"{counted(len(by_provider) - _SHOWN, 'other provider')} too above it somewhere: see the table"
+        more = len(by_provider) - _SHOWN
+        yield "", f"{counted(more, 'other provider')} {are(more)} above it somewhere too: see the table"
 
 
 def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
@@ -158,13 +162,13 @@ def _leader(found: WideAreaAnswer) -> str:
     return max(wins, key=lambda name: (name in found.best, wins[name]), default="")
 
 
-def missing_words(one: MissingRegion) -> str:
-    """Where a provider is above the limit, and whether it lacks a region or its own one is slow there."""
-    text = f"{part_words(one.continent)}, {one.over} of {one.n} above the limit"
+def missing_words(one: MissingRegion, limit: str) -> str:
+    """Where a provider is above a limit, and whether it lacks a region or its own one is slow there."""
+    text = f"{part_words(one.continent)}, {one.over} of {one.n} above {limit}"
     if one.instead:
         place = f"in {one.place}, " if one.place and not one.own else f"in {one.place} " if one.place else ""
         if not one.own:
-            text += f" (lacks one {place}as {one.instead}, which would help {one.helps})"
+            text += f" (a region {place}like {one.instead} would help {one.helps})"
         elif one.own_measured:
             text += f" ({one.instead} {place}is in time for {one.helps}, its own {one.own} is slow or gives no reply)"
         else:
