@@ -221,7 +221,7 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
     for one in outcome.deployments:
         for each in one.centres:
             rows.append((
-                *([one.name] if many else []), each.centre, str(each.machines), f"{each.requests / 1e6:,.2f}",
+                *([one.name] if many else []), each.centre, str(each.machines), _millions(each.requests),
                 _processing(each), _busy(each.busy), money_words(each.machine_cost),
                 money_words(each.transfer_cost),
             ))  # fmt: skip
@@ -234,6 +234,11 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
         f"% of processor time; cost of machines and transfer{f' in {currency}' if currency else ' (no prices)'}"
     )
     return Grid(f"Data centres [{ORIGIN}]", heads, tuple(rows), note)
+
+
+def _millions(requests: float) -> str:
+    """A number in millions with two decimals, or two digits of a small one."""
+    return f"{requests / 1e6:,.2f}" if requests >= 1e5 else f"{requests / 1e6:.2g}"
 
 
 def _processing(one: CentreUse) -> str:
