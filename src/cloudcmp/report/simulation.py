@@ -238,7 +238,7 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
 
 def _millions(requests: float) -> str:
     """A number in millions with two decimals, or two digits of a small one."""
-    return f"{requests / 1e6:,.2f}" if requests >= 1e5 else f"{requests / 1e6:.2g}"
+    return f"{requests / 1e6:,.2f}" if requests >= 1e4 else f"{requests / 1e6:.2g}"
 
 
 def _processing(one: CentreUse) -> str:
