@@ -82,7 +82,7 @@ def test_a_planted_delay_is_seen_of_what_another_process_wrote(
     low, high = (0.048, 0.056) if WHOLE else (0.01, 0.2)
     assert low <= median(pair) + notes["writer_way_max_s"]
     assert median(pair) <= high
-    assert pair.reader.values["stale_read_ratio"][0] > 0.9
+    assert pair.reader.values["stale_read_ratio"][0] > (0.9 if WHOLE else 0.3)
     # Every change is one order and one operation of the writer; all operations are in the reader's count.
     assert notes["writer_operations"] == pair.writer.notes["operations"] >= notes["changes"]
     assert 0 < notes["writer_way_s"] <= notes["writer_way_max_s"]

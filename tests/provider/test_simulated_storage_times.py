@@ -1,6 +1,7 @@
 """Are the planted latency, stalls and capacity of the simulated storage service what a client measures?"""
 
 import signal
+import socket
 import sys
 import threading
 import time
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from tests.emulated.simulated_storage import Timed, simulated_storage, truth, with_object
 
-from cloudcmp.provider.simulated.storage import Distribution, OperationTruth, Stall, StorageTruth
+from cloudcmp.provider.simulated.storage import Distribution, OperationTruth, Stall, StorageTruth, arrival
 from cloudcmp.provider.simulated.storage.schedule import Schedule
 
 
@@ -23,6 +24,33 @@ def test_a_constant_latency_is_never_undercut_and_hardly_exceeded():
         # Other processes can only add to it: the quickest tenth shows what the service does by itself.
         assert took[20] < 0.0106
         assert storage.of("blob_get")["response_s"]["percentiles"]["50"] == pytest.approx(0.01)
+
+
+class Interrupted:
+    """The clocks of this computer, to a process that is held up after each look at them."""
+
+    def time(self) -> float:
+        return self._held_up(time.time())
+
+    def monotonic(self) -> float:
+        return self._held_up(time.monotonic())
+
+    def _held_up(self, now_s: float) -> float:
+        time.sleep(0.005)
+        return now_s
+
+
+def test_no_request_arrived_before_it_was_sent(monkeypatch):
+    monkeypatch.setattr(arrival, "time", Interrupted())
+    with arrival.ArrivalSocket.listening("127.0.0.1", 0) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()) as client:
+            served, _ = listener.accept()
+            with served:
+                sent_s = time.monotonic()
+                client.sendall(b"x")
+                assert served.recv(1) == b"x"
+                assert sent_s <= served.arrived_s[served.fileno()] <= time.monotonic()
 
 
 def test_what_left_is_what_a_client_measures():

@@ -39,12 +39,13 @@ class ArrivalSocket(socket.socket):
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
         """Reads bytes, and enters when the last of them arrived."""
         data, notes, _, _ = self.recvmsg(bufsize, socket.CMSG_SPACE(_TIMESPEC.size), flags)
-        now_s = time.monotonic()
+        # In this order: an interruption between the two lets bytes arrive later than they did, never earlier.
+        unix_s, now_s = time.time(), time.monotonic()
         age_s = 0.0
         for level, kind, stamp in notes:
             if (level, kind) == (socket.SOL_SOCKET, _STAMPS) and len(stamp) == _TIMESPEC.size:
                 seconds, nanoseconds = _TIMESPEC.unpack(stamp)
-                age_s = time.time() - seconds - nanoseconds * 1e-9
+                age_s = unix_s - seconds - nanoseconds * 1e-9
         # A clock that was set meanwhile must not plant an answer into the past or the future.
         self.arrived_s[self.fileno()] = now_s - (age_s if 0 < age_s < _AGE_MAX_S else 0.0)
         return data
