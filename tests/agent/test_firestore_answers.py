@@ -164,11 +164,15 @@ def cut(host: str, after: Callable[[], int | None]) -> Iterator[int]:
                     break
         except OSError:
             pass
-        writer.close()
+        finally:
+            writer.close()
 
     async def joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, away = await asyncio.open_connection(*target)
-        await asyncio.gather(pump(reader, away, None), pump(there, writer, after()), return_exceptions=True)
+        try:
+            there, away = await asyncio.open_connection(*target)
+            await asyncio.gather(pump(reader, away, None), pump(there, writer, after()), return_exceptions=True)
+        finally:
+            writer.close()
 
     async def serve() -> None:
         async with await asyncio.start_server(joined, sock=listener):

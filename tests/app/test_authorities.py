@@ -25,11 +25,13 @@ def tls_before(port: int) -> Iterator[str]:
     urls: list[str] = []
 
     async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            while piece := await reader.read(65536):
-                writer.write(piece)
-                await writer.drain()
-        writer.close()
+        try:
+            with suppress(ConnectionError):
+                while piece := await reader.read(65536):
+                    writer.write(piece)
+                    await writer.drain()
+        finally:
+            writer.close()
 
     async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", port)
@@ -41,8 +43,10 @@ def tls_before(port: int) -> Iterator[str]:
         ready.set()
         await stop.wait()
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
             task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     stop = asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(stop),))
