@@ -78,7 +78,7 @@ def _namespace() -> Iterator[int]:
     Its TCP is Reno: others, such as BBR, spread a window over the round trip, which slow start by the book does not.
     """
     reno = "echo reno > /proc/sys/net/ipv4/tcp_congestion_control"
-    line = f"ip link set lo up && {reno} && echo up && exec sleep 120"
+    line = f"ip link set lo up && {reno} && echo up && exec sleep 300"
     with subprocess.Popen(["unshare", "-n", "sh", "-c", line], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -5,7 +5,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,38 +63,58 @@ def program(*words: str) -> Iterator[None]:
 def paths(agent: Path) -> Iterator[Paths]:
     with planted_paths(*PLANTED_S) as made, contextlib.ExitStack() as stack:
         for pid, path in zip(made.far, made.paths, strict=True):
-            serve = (str(agent), "serve", "--listen", f"{path.address}:8080", "--for", "100")
+            serve = (str(agent), "serve", "--listen", f"{path.address}:8080", "--for", "300")
             stack.enter_context(program(*made.command(pid, *serve)))
         yield made
+
+
+def misses(found: Mapping[str, float], planted: Mapping[str, float]) -> list[str]:
+    """Names what was found more than 3 % from what was planted; less than that is planted cannot be seen."""
+    early = [f"{name}: {found[name]} s is too soon" for name, s in planted.items() if found[name] < 0.97 * s]
+    assert not early, early
+    return [f"{name}: {found[name]} s, and {s} s is planted" for name, s in planted.items() if found[name] > 1.03 * s]
+
+
+def look_again(planted: Mapping[str, float], once: Callable[[int], Mapping[str, float]]) -> None:
+    """Looks until the medians are what is planted: a busy machine adds to the times of one look, not of all."""
+    missed = []
+    for number in range(5):
+        missed.append(misses(once(number), planted))
+        if not missed[-1]:
+            return
+    raise AssertionError(missed)
 
 
 @needs_namespaces
 @pytest.mark.parametrize("number", range(len(PLANTED_S)))
 def test_planted_round_trips_and_page_times_are_found_within_3_percent(number: int, paths: Paths, agent: Path) -> None:
-    path = paths.paths[number]
+    path, command = paths.paths[number], paths.command(paths.near, str(agent))
     for size in SIZES[number]:
-        seen = look(
-            paths.command(paths.near, str(agent)), f"http://{path.address}:8080", size_bytes=str(size), count="5"
-        )
-        assert (seen.outcome, seen.notes["rtt_by"]) == ("ok", "icmp"), seen.error
-        for metric in ("wan_rtt_s", "wan_connect_s", "wan_first_byte_s"):
-            assert seen.medians[metric] == pytest.approx(path.rtt_s, rel=0.03), metric
-        assert seen.medians["wan_page_s"] == pytest.approx((1 + rounds(size)) * path.rtt_s, rel=0.03), size
+        planted = dict.fromkeys(("wan_rtt_s", "wan_connect_s", "wan_first_byte_s"), path.rtt_s)
+        planted["wan_page_s"] = (1 + rounds(size)) * path.rtt_s
+
+        def once(_: int, size: int = size) -> Mapping[str, float]:
+            seen = look(command, f"http://{path.address}:8080", size_bytes=str(size), count="5")
+            assert (seen.outcome, seen.notes["rtt_by"]) == ("ok", "icmp"), seen.error
+            return seen.medians
+
+        look_again(planted, once)
 
 
 @needs_namespaces
 def test_a_name_is_asked_for_before_each_page_and_adds_a_round_trip(paths: Paths, agent: Path) -> None:
-    path = paths.paths[0]
+    path, command = paths.paths[0], paths.command(paths.near, str(agent))
+
+    def once(_: int) -> Mapping[str, float]:
+        words = {"size_bytes": "1", "count": "4", "resolver": path.address}
+        seen = look(command, "http://a.example.org:8080", **words)
+        assert seen.outcome == "ok", seen.error
+        assert seen.notes["addresses"] == seen.notes["resolver"] == path.address
+        return seen.medians
+
     asked = paths.command(paths.far[0], sys.executable, name_server, path.address, path.address)
     with program(*asked):
-        seen = look(
-            paths.command(paths.near, str(agent)), "http://a.example.org:8080", size_bytes="1", count="4",
-            resolver=path.address,
-        )  # fmt: skip
-    assert seen.outcome == "ok", seen.error
-    assert seen.notes["addresses"] == seen.notes["resolver"] == path.address
-    assert seen.medians["wan_dns_s"] == pytest.approx(path.rtt_s, rel=0.03)
-    assert seen.medians["wan_page_s"] == pytest.approx(3 * path.rtt_s, rel=0.03)
+        look_again({"wan_dns_s": path.rtt_s, "wan_page_s": 3 * path.rtt_s}, once)
 
 
 @needs_namespaces
@@ -129,14 +149,22 @@ def test_tls_is_verified_unless_its_time_alone_is_asked_for(agent: Path) -> None
 def test_a_study_of_endpoints_reads_as_times_of_the_wide_area(paths: Paths, agent: Path, tmp_path: Path) -> None:
     (tmp_path / "far.yaml").write_text(STUDY.format(*(path.address for path in paths.paths[1:])))
     run = "import sys; from cloudcmp.cli.entry import main; sys.exit(main())"
-    words = paths.command(paths.near, sys.executable, "-c", run, "run", "far.yaml", "--out", "study")
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    area = area_of_study(str(tmp_path / "study"))
-    assert [str(site) for site in area.sites] == ["aws/us-east-1", "gcp/europe-north1"]
-    assert area.matrix(Phase.RTT)[0] == pytest.approx(PLANTED_S[1:], rel=0.03)
-    assert area.matrix(Phase.PAGE, 1)[0] == pytest.approx([2 * one for one in PLANTED_S[1:]], rel=0.03)
-    assert area.kind == "measured"
+    words = paths.command(paths.near, sys.executable, "-c", run, "run", "far.yaml", "--out")
+    sites = ["aws/us-east-1", "gcp/europe-north1"]
+
+    def once(number: int) -> dict[str, float]:
+        done = subprocess.run([*words, f"study-{number}"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        area = area_of_study(str(tmp_path / f"study-{number}"))
+        assert ([str(site) for site in area.sites], area.kind) == (sites, "measured")
+        rtts_s, pages_s = area.matrix(Phase.RTT)[0], area.matrix(Phase.PAGE, 1)[0]
+        return named("rtt", rtts_s) | named("page", pages_s)
+
+    def named(what: str, values_s: Iterable[float]) -> dict[str, float]:
+        return {f"{what} to {site}": float(s) for site, s in zip(sites, values_s, strict=True)}
+
+    planted = named("rtt", PLANTED_S[1:]) | named("page", [2 * one for one in PLANTED_S[1:]])
+    look_again(planted, once)
 
 
 class Broken:
