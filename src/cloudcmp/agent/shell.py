@@ -25,6 +25,7 @@ _KILLED_S = 0.5
 _LAST_S = 2.0
 _EXITED_S = 0.5
 _ANSWERS_S = 5.0
+_LOGIN_S = 10.0
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
 
 # The first line of error output is the process id, so that the process can be killed if the server ignores signals.
@@ -266,7 +267,7 @@ async def _redial(host: SshHost, within_s: float) -> asyncssh.SSHClientConnectio
     end_s = loop.time() + within_s
     while True:
         try:
-            return await host.connect(max(1.0, end_s - loop.time()))
+            return await host.connect(max(_LOGIN_S, end_s - loop.time()))
         except ProviderFault as fault:
             # Its server may need a moment to load the new key.
             if loop.time() > end_s or (isinstance(fault, Refused) and not isinstance(fault, WrongHost)):
