@@ -121,7 +121,7 @@ def test_a_watch_goes_on_for_what_is_left_of_its_time(watched: Path, tmp_path: P
 def test_a_service_that_is_down_from_the_start_is_a_result(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    said = cloudcmp("watch", f"http://127.0.0.1:{port}/", "--every", "100ms", "--for", "400ms", "--out", tmp_path / "w")
+    said = cloudcmp("watch", f"http://127.0.0.1:{port}/", "--every", "100ms", "--for", "2s", "--out", tmp_path / "w")
     assert said.code == 0, said.err
     assert "good in 0 of " in said.out
     assert "refused" in said.err
@@ -188,7 +188,7 @@ def test_a_study_with_endpoints_has_a_folder_for_each(service: Scripted, tmp_pat
         f"  - {{provider: s3, service: blob, endpoint: 'http://localhost:{service.port}', from: local, name: b}}\n",
         encoding="utf-8",
     )
-    said = cloudcmp("watch", "study.yaml", "--every", "100ms", "--for", "500ms", "--out", "w", cwd=tmp_path)
+    said = cloudcmp("watch", "study.yaml", "--every", "100ms", "--for", "2s", "--out", "w", cwd=tmp_path)
     assert said.code == 0, said.err
     assert len(list((tmp_path / "w").iterdir())) == 2
     assert said.out.count("100.0 %") >= 2
