@@ -21,7 +21,6 @@ from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Endpoint, KeyPair
 
-DEADLINE_S = 0.5
 _DOWN_BYTES, _UP_BYTES = 9000, 60_000  # of the whole session below; beyond them nothing goes wrong
 _SOUND = "sound"  # straight to an honest machine
 _SOUND_EACH = 10  # every so many cases
@@ -58,8 +57,11 @@ class Toll:
         return sorted(wrong)
 
 
-def black_holes(n: int, seed: int, at_once: int = 16) -> Toll:
-    """Run n sessions over lines that go bad at a random byte, or with a machine that floods or does not end."""
+def black_holes(n: int, seed: int, at_once: int = 16, deadline_s: float = 0.5) -> Toll:
+    """Run n sessions over lines that go bad at a random byte, or with a machine that floods or does not end.
+
+    Each call has the deadline; a busy machine needs a longer one for any session to be good to the end.
+    """
     picks = random.Random(seed)
     toll = Toll(n)
     client, host = new_key(), new_key()
@@ -68,7 +70,7 @@ def black_holes(n: int, seed: int, at_once: int = 16) -> Toll:
         _server(Path(folder), "honest", client, host, {}) as honest,
         _server(Path(folder), "endless", client, host, {"no_exit": True, "deaf": True}) as endless,
     ):
-        rig = _Rig(Path(folder), client, host, honest, endless, toll)
+        rig = _Rig(Path(folder), client, host, honest, endless, toll, deadline_s)
         base = _peak_bytes(reset=True)
         asyncio.run(_all(rig, [_pick(picks, case) for case in range(n)], at_once))
         toll.grown_bytes = _peak_bytes() - base
@@ -83,6 +85,7 @@ class _Rig:
     honest: tuple[str, int]
     endless: tuple[str, int]
     toll: Toll
+    deadline_s: float
 
 
 def _pick(picks: random.Random, case: int) -> tuple[str, int]:
@@ -109,23 +112,24 @@ async def _all(rig: _Rig, cases: list[tuple[str, int]], at_once: int) -> None:
 
 async def _session(rig: _Rig, where: tuple[str, int], kind: str) -> bool:
     """Dial, run, copy, start, leave and hang up; whether all of it went well."""
+    deadline_s = rig.deadline_s
     line = SshHost(Endpoint(*where, host_key=rig.host.public, client=rig.client))
     shell: SshShell | None = None
     phase = "dial"
     try:
-        async with _timed(rig.toll, DEADLINE_S, f"{kind}: dial"):
-            shell = SshShell(line, await line.connect(DEADLINE_S), Patience(start_s=DEADLINE_S))
+        async with _timed(rig.toll, deadline_s, f"{kind}: dial"):
+            shell = SshShell(line, await line.connect(deadline_s), Patience(start_s=deadline_s))
         phase = "run"
-        async with _timed(rig.toll, DEADLINE_S, f"{kind}: run"):
+        async with _timed(rig.toll, deadline_s, f"{kind}: run"):
             await shell.run(
-                ["sh", "-c", _FLOOD if kind == "flood" else "head -c 2000 /dev/zero"], deadline_s=DEADLINE_S
+                ["sh", "-c", _FLOOD if kind == "flood" else "head -c 2000 /dev/zero"], deadline_s=deadline_s
             )
         phase = "put"
-        async with _timed(rig.toll, DEADLINE_S, f"{kind}: put"):
-            await shell.put(rig.folder / "file", str(rig.folder / "copy"), deadline_s=DEADLINE_S)
+        async with _timed(rig.toll, deadline_s, f"{kind}: put"):
+            await shell.put(rig.folder / "file", str(rig.folder / "copy"), deadline_s=deadline_s)
         phase = "start"
-        async with _timed(rig.toll, 3 * DEADLINE_S, f"{kind}: start"):
-            await _process(shell)
+        async with _timed(rig.toll, 3 * deadline_s, f"{kind}: start"):
+            await _process(shell, deadline_s)
         phase = "end"
     except (ProviderFault, TimeoutError) as fault:
         if "\n" in str(fault) or "\x1b" in str(fault):
@@ -139,9 +143,9 @@ async def _session(rig: _Rig, where: tuple[str, int], kind: str) -> bool:
     return True
 
 
-async def _process(shell: SshShell) -> None:
+async def _process(shell: SshShell, deadline_s: float) -> None:
     async with shell.start(["head", "-c", "2000", "/dev/zero"], b"job\n") as channel:
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(deadline_s):
             async for _ in channel.stdout():
                 pass
         await channel.last_words()

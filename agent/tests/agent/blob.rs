@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 use serde_json::{Value, json};
 
 use crate::common::store::{Act, Asked, Store};
-use crate::common::{Agent, Stream, job, measure};
+use crate::common::{Agent, Stream, job, measure, near, tries};
 
 const FORBIDDEN: &str = "<Error><Code>InvalidAccessKeyId</Code><Message>The key 5ec3e7\n is not known</Message></Error>";
 
@@ -53,11 +53,11 @@ fn downloads_uploads_and_lists_are_measured_and_the_data_set_is_written_once() {
     let stream = measure(&job_of(&store, &[("reuse", "no")]));
     assert_eq!((count(&stream, "objects_written"), count(&stream, "connections")), (0, count(&stream, "operations")));
     let uploads = measure(&job_of(&store, &[("op", "upload"), ("size_bytes", "100000"), ("expect_continue", "yes")]));
-    assert!(count(&uploads, "operations") > 20);
+    assert!(count(&uploads, "operations") > 4);
     let expected = store.asked.lock().unwrap().iter().filter(|asked| asked.headers.contains_key("expect")).count();
     assert_eq!(expected as u64, count(&uploads, "operations"));
     let lists = measure(&job_of(&store, &[("op", "list")]));
-    assert!(count(&lists, "operations") > 20 && count(&lists, "wrong_bodies") == 0);
+    assert!(count(&lists, "operations") > 4 && count(&lists, "wrong_bodies") == 0);
     let held = store.blobs.lock().unwrap();
     assert!(held["/mine/b/1024/000015"].len() == 1024 && held["/mine/u/100000/000003"].len() == 100_000);
 }
@@ -91,7 +91,7 @@ fn failures_are_counted_apart_by_kind_and_never_as_latencies() {
         let share = planted as f64 / measured as f64;
         let metric = if key == "throttled" { "blob_throttled_ratio" } else { "blob_failed_ratio" };
         assert!((value(&stream, metric) - share).abs() < 1e-9, "{act:?}");
-        assert_eq!(stream.note("limiter").unwrap() == "service throttle", key == "throttled");
+        assert_eq!(stream.note("limiter").unwrap() == "service throttle", planted > 0 && key == "throttled");
         let spoilt = if matches!(act, Act::Say(..)) { 0 } else { planted as u64 };
         assert!(count(&stream, "connections") <= 1 + spoilt, "an error of the service ends no connection: {act:?}");
     }
@@ -209,14 +209,12 @@ fn a_stall_of_one_second_is_seen_by_an_open_loop_and_hidden_by_a_closed_one() {
     };
     // Half of the starts fall into the stall, and wait for its end: uniformly between nothing and a second.
     let right = [(0.75, 0.5), (0.9, 0.8), (0.99, 0.98)];
-    let seen = || {
+    tries(|| {
         let open = run(&[("rate_per_s", "200"), ("concurrency", "64")]);
-        right.map(|(share, _)| latency_s(&open, share))
-    };
-    let wrong = |seen_s: &[f64; 3]| seen_s.iter().zip(right).any(|(seen_s, (_, s))| (seen_s / s - 1.0).abs() >= 0.05);
-    // A machine that stands still adds a stall of its own: to one run, not to all.
-    let bad: Vec<_> = (0..4).map(|_| seen()).take_while(wrong).collect();
-    assert!(bad.len() < 4, "{bad:?}, and {right:?} is right");
+        let seen = right.map(|(share, _)| latency_s(&open, share));
+        let good = right.iter().zip(seen).all(|(&(_, right_s), seen_s)| near(seen_s, right_s, 0.05));
+        good.then_some(()).ok_or(format!("{seen:?}, and {right:?} is right"))
+    });
     let closed = run(&[("concurrency", "1")]);
     assert!(latency_s(&closed, 0.9) < 0.25, "a closed loop asks nothing while it waits");
 }
@@ -230,16 +228,19 @@ fn paced(store: &Store, rate: &str) -> Stream {
 
 #[test]
 fn an_open_loop_keeps_its_rate_whatever_the_answers_do() {
-    let store = Store::start(|_| Act::Right);
-    let stream = paced(&store, "200");
-    assert_eq!((count(&stream, "planned_starts"), count(&stream, "dropped_starts")), (200, 0));
-    assert_eq!((stream.note("loop").unwrap(), stream.note("saturated").unwrap()), (&json!("open"), &json!(false)));
-    let slow = Store::start(|asked| match is_measured(asked) {
+    let slow = |asked: &Asked| match is_measured(asked) {
         true => Act::Slow(Duration::from_millis(100)),
         false => Act::Right,
-    });
-    let stream = paced(&slow, "100");
-    assert_eq!((count(&stream, "planned_starts"), count(&stream, "dropped_starts")), (100, 0));
+    };
+    for (store, rate) in [(Store::start(|_| Act::Right), 200), (Store::start(slow), 100)] {
+        tries(|| {
+            let stream = paced(&store, &rate.to_string());
+            assert_eq!((count(&stream, "planned_starts"), stream.note("loop").unwrap()), (rate, &json!("open")));
+            let (dropped, saturated) = (count(&stream, "dropped_starts"), stream.note("saturated").unwrap());
+            let good = dropped == 0 && saturated == &json!(false);
+            good.then_some(()).ok_or(format!("of {rate} starts {dropped} were dropped: saturated {saturated}"))
+        });
+    }
 }
 
 #[test]
@@ -248,11 +249,10 @@ fn concurrency_max_is_where_throughput_stops_growing() {
         true => Act::Slow(Duration::from_millis(20)),
         false => Act::Right,
     });
-    // A machine that stands still for a step sees no growth there: that is rare, and happens to one run, not to all.
-    let reached = || {
+    // A machine that stands still for a step sees no growth there.
+    tries(|| {
         let stream = measure(&job_of(&store, &[("concurrency", "max"), ("duration_s", "2")]));
-        count(&stream, "concurrency_reached")
-    };
-    let seen: Vec<_> = (0..4).map(|_| reached()).take_while(|&most| most < 8).collect();
-    assert!(seen.len() < 4, "{seen:?}");
+        let most = count(&stream, "concurrency_reached");
+        (most >= 8).then_some(()).ok_or(format!("growth ended at {most}"))
+    });
 }

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::group::{Network, end, first, other, start};
-use crate::common::{Agent, sockets};
+use crate::common::{Agent, near, sockets, tries};
 use serde_json::{Value, json};
 
 const OPS: [&str; 2] = ["alltoall", "allreduce"];
@@ -199,11 +199,13 @@ fn four_namespaces_exchange_over_a_bridge_within_the_rate_of_their_links() {
         return;
     }
     let params = [("path", "zone"), ("rounds", "3"), ("size_bytes", "500000")];
-    let (lead, _) = network.run("exchange", &params, &caps);
     let cell = json!({"op": "alltoall", "path": "zone", "peers": "4", "size_bytes": "500000"});
-    let mut rates = lead.values("exchange_bytes_per_s", &cell);
-    rates.sort_by(f64::total_cmp);
     // Payload over the wire: 1448 of 1514 bytes; the peer sends 3 of the 4 messages that the rate is about.
     let planted = 40e6 / 8.0 * 1448.0 / 1514.0 * 4.0 / 3.0;
-    assert!((rates[1] / planted - 1.0).abs() < 0.03, "{rates:?}, planted {planted}");
+    tries(|| {
+        let (lead, _) = network.run("exchange", &params, &caps);
+        let mut rates = lead.values("exchange_bytes_per_s", &cell);
+        rates.sort_by(f64::total_cmp);
+        near(rates[1], planted, 0.03).then_some(()).ok_or(format!("{rates:?}, planted {planted}"))
+    });
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::Agent;
 use crate::common::group::{Network, end, first, start};
+use crate::common::{Agent, near, tries};
 use serde_json::{Value, json};
 
 /// Returns the rates of the first and the last sender, and the fairness.
@@ -97,13 +97,15 @@ fn a_slower_sender_among_namespaces_has_the_planted_rate() {
     }
     let caps = json!({"caps": {"bytes_per_s": 1e12, "bytes": 1_u64 << 40}});
     let params = [("path", "zone"), ("duration_s", "1.5"), ("warmup_s", "0.7")];
-    let (lead, others) = network.run("share", &params, &caps);
-    assert_eq!(lead.outcome, "ok", "{:#?} {:#?}", lead.frames, others[0].frames);
-    let (one, two, fairness) = values(&lead, "zone", "3");
-    let payload = 1448.0 / 1514.0 / 8.0;
-    let (slow, fast) = (one.min(two) / (20e6 * payload), one.max(two) / (60e6 * payload));
-    assert!((slow - 1.0).abs() < 0.03 && (fast - 1.0).abs() < 0.03, "{slow} {fast}");
-    assert!((fairness - 0.8).abs() < 0.03, "{fairness}");
-    let first = lead.note("first_sender").unwrap().as_str().unwrap();
-    assert!(["10.7.0.2", "10.7.0.3"].contains(&first), "{first}");
+    tries(|| {
+        let (lead, others) = network.run("share", &params, &caps);
+        assert_eq!(lead.outcome, "ok", "{:#?} {:#?}", lead.frames, others[0].frames);
+        let first = lead.note("first_sender").unwrap().as_str().unwrap();
+        assert!(["10.7.0.2", "10.7.0.3"].contains(&first), "{first}");
+        let (one, two, fairness) = values(&lead, "zone", "3");
+        let payload = 1448.0 / 1514.0 / 8.0;
+        let (slow, fast) = (one.min(two) / (20e6 * payload), one.max(two) / (60e6 * payload));
+        let good = near(slow, 1.0, 0.03) && near(fast, 1.0, 0.03) && (fairness - 0.8).abs() < 0.03;
+        good.then_some(()).ok_or(format!("{slow} and {fast} of what is planted, fairness {fairness}"))
+    });
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use crate::common::{Space, Stream, client_of, job, measure, serve, start_pair, start_pair_in};
+use crate::common::{Space, Stream, client_of, job, measure, near, serve, start_pair, start_pair_in, tries};
 use serde_json::{Value, json};
 
 const PIECE: usize = 16 * 1024;
@@ -121,31 +121,37 @@ fn a_planted_bucket_is_recovered_within_3_percent_in_few_bytes() {
     let (burst, bucket, refill) = (40e6, 32e6, 8e6);
     for streams in ["1", "3"] {
         let params = [("hold_s", "1"), ("duration_s", "10"), ("streams", streams)];
-        let stream = through(Bucket::new(burst, bucket, refill), &params);
-        let about = about(&stream);
-        for (found, planted) in figures(&stream, &cell(streams)).into_iter().zip([burst, bucket, refill]) {
-            assert!(found.len() == 1 && (found[0] / planted - 1.0).abs() < 0.03, "{found:?} {planted} {about}");
-        }
-        assert_eq!(stream.note("throttle_seen"), Some(&json!(true)));
-        assert!((note(&stream, "burst_s") - bucket / (burst - refill)).abs() < 0.15, "{about}");
-        // Beyond the bucket it took what was refilled meanwhile, and the sustained rate for 2 s, or for as long as a busy
-        // machine needs for the same certainty: never for the 10 s it has.
-        let most = bucket + refill * (note(&stream, "burst_s") + 5.0);
-        assert!(note(&stream, "received_bytes") < most, "{most} {about}");
-        assert!(note(&stream, "sustained_error_ratio") <= 0.02, "{about}");
+        tries(|| {
+            let stream = through(Bucket::new(burst, bucket, refill), &params);
+            let planted = [burst, bucket, refill];
+            let mut found = figures(&stream, &cell(streams)).into_iter().zip(planted);
+            let good = found.all(|(found, planted)| found.len() == 1 && near(found[0], planted, 0.03));
+            // Beyond the bucket it took what was refilled meanwhile, and the sustained rate for 2 s, or for as long as a
+            // busy machine needs for the same certainty: never for the 10 s it has.
+            let good = good
+                && stream.note("throttle_seen") == Some(&json!(true))
+                && (note(&stream, "burst_s") - bucket / (burst - refill)).abs() < 0.15
+                && note(&stream, "received_bytes") < bucket + refill * (note(&stream, "burst_s") + 5.0)
+                && note(&stream, "sustained_error_ratio") <= 0.02;
+            good.then_some(()).ok_or_else(|| format!("planted {planted:?}: {}", about(&stream)))
+        });
     }
 }
 
 #[test]
 fn a_bucket_that_was_empty_or_is_not_there_is_one_level_and_says_so() {
-    for (bucket, rate) in [(Bucket::new(40e6, 0.0, 8e6), 8e6), (Bucket::new(20e6, 1e12, 1e6), 20e6)] {
-        let stream = through(bucket, &[("hold_s", "0.5"), ("duration_s", "1.2")]);
-        let [burst, bucket, sustained] = figures(&stream, &cell("1"));
-        assert!(burst.len() == 1 && (burst[0] / rate - 1.0).abs() < 0.05, "{burst:?} {rate}");
-        assert_eq!((bucket.len(), sustained.len()), (0, 0));
-        assert_eq!(stream.note("throttle_seen"), Some(&json!(false)));
-        assert!((1.2..1.5).contains(&note(&stream, "transfer_s")));
-        assert!(note(&stream, "received_bytes") > 0.8 * rate);
+    for ([burst, bucket, refill], rate) in [([40e6, 0.0, 8e6], 8e6), ([20e6, 1e12, 1e6], 20e6)] {
+        tries(|| {
+            let stream = through(Bucket::new(burst, bucket, refill), &[("hold_s", "0.5"), ("duration_s", "1.2")]);
+            let [burst, bucket, sustained] = figures(&stream, &cell("1"));
+            let good = burst.len() == 1
+                && near(burst[0], rate, 0.05)
+                && (bucket.len(), sustained.len()) == (0, 0)
+                && stream.note("throttle_seen") == Some(&json!(false))
+                && (1.2..1.5).contains(&note(&stream, "transfer_s"))
+                && note(&stream, "received_bytes") > 0.8 * rate;
+            good.then_some(()).ok_or_else(|| format!("{rate} is planted: {}", about(&stream)))
+        });
     }
 }
 
@@ -190,15 +196,20 @@ fn the_kernels_own_bucket_and_its_sustained_rate_are_recovered_within_3_percent(
         eprintln!("skipped: no token bucket (tc tbf) in this kernel, or no tc");
         return;
     }
+    client.run("tc qdisc del dev vb root");
     let params = [("hold_s", "1"), ("duration_s", "10"), ("path", "zone")];
     let listen = json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}]});
-    let (one, other) = start_pair_in(Some((&server, &client)), "throttle", &params, &listen, &json!({}));
-    let (stream, server) = (other.end().1, one.end().1);
-    let about = about(&stream);
-    assert_eq!((stream.outcome.as_str(), server.outcome.as_str()), ("ok", "ok"), "{about}");
-    let cell = json!({"path": "zone", "streams": "1"});
-    let found = figures(&stream, &cell).map(|values| values[0]);
-    assert!((found[1] / bucket - 1.0).abs() < 0.03 && (found[2] / refill - 1.0).abs() < 0.03, "{about}");
-    // The kernel lets a burst pass at its peak rate, or later where its timer is late.
-    assert!((2.0 * refill..1.03 * burst).contains(&found[0]), "{about}");
+    tries(|| {
+        assert!(client.run(tbf), "a bucket that is full again");
+        let (one, other) = start_pair_in(Some((&server, &client)), "throttle", &params, &listen, &json!({}));
+        let (stream, end) = (other.end().1, one.end().1);
+        client.run("tc qdisc del dev vb root");
+        let about = about(&stream);
+        assert_eq!((stream.outcome.as_str(), end.outcome.as_str()), ("ok", "ok"), "{about}");
+        let found = figures(&stream, &json!({"path": "zone", "streams": "1"})).map(|values| values.first().copied());
+        let [Some(first), Some(volume), Some(rate)] = found else { return Err(about) };
+        // The kernel lets a burst pass at its peak rate, or later where its timer is late.
+        let good = near(volume, bucket, 0.03) && near(rate, refill, 0.03) && (2.0 * refill..1.03 * burst).contains(&first);
+        good.then_some(()).ok_or(about)
+    });
 }
