@@ -14,6 +14,7 @@ from tests.agent.service_trials import HOST, Place
 from tests.agent.written_apart import Pair, Way, run_pair
 from tests.emulated.simulated_storage import SimulatedStorage
 from tests.slices import WHOLE
+from tests.tries import tries
 
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
 
@@ -74,18 +75,22 @@ def test_a_planted_delay_is_seen_of_what_another_process_wrote(
     service: str, change: str, storage: SimulatedStorage, agent: Path
 ) -> None:
     plant(storage, LATE_EVERYWHERE)
-    pair = run_pair(agent, place(storage, service), service=service, change=change, duration_s="0.6")
-    assert (pair.reader.outcome, pair.writer.outcome) == ("ok", "ok"), pair
-    notes = pair.reader.notes
-    assert (notes["censored"], notes["writer_failures"], pair.writer.values) == (0, 0, {})
-    # The delay begins in the service and is timed from its answer: a busy machine gets that late, and reads late.
-    low, high = (0.048, 0.056) if WHOLE else (0.01, 0.2)
-    assert low <= median(pair) + notes["writer_way_max_s"]
-    assert median(pair) <= high
-    assert pair.reader.values["stale_read_ratio"][0] > (0.9 if WHOLE else 0.3)
-    # Every change is one order and one operation of the writer; all operations are in the reader's count.
-    assert notes["writer_operations"] == pair.writer.notes["operations"] >= notes["changes"]
-    assert 0 < notes["writer_way_s"] <= notes["writer_way_max_s"]
+
+    def check() -> list[str]:
+        pair = run_pair(agent, place(storage, service), service=service, change=change, duration_s="0.6")
+        assert (pair.reader.outcome, pair.writer.outcome) == ("ok", "ok"), pair
+        notes = pair.reader.notes
+        assert (notes["censored"], notes["writer_failures"], pair.writer.values) == (0, 0, {})
+        # Every change is one order and one operation of the writer; all operations are in the reader's count.
+        assert notes["writer_operations"] == pair.writer.notes["operations"] >= notes["changes"]
+        assert 0 < notes["writer_way_s"] <= notes["writer_way_max_s"]
+        # The delay begins in the service and is timed from its answer: a busy machine gets that late, and reads late.
+        low, high = (0.048, 0.056) if WHOLE else (0.01, 0.2)
+        delay_s, stale = median(pair), pair.reader.values["stale_read_ratio"][0]
+        good = low <= delay_s + notes["writer_way_max_s"] and delay_s <= high and stale > 0.9
+        return [] if good else [f"{delay_s} s, {stale} stale"]
+
+    tries(check)
 
 
 @pytest.mark.parametrize("service", ["blob", "queue"])

@@ -109,25 +109,26 @@ fn what_a_service_cannot_answer_is_refused_before_a_request() {
 #[test]
 fn another_agent_makes_the_changes_and_its_way_is_noted() {
     for change in ["write", "update", "delete", "list"] {
-        let store = late(Duration::from_millis(if change == "write" { 40 } else { 0 }));
-        let (reader, writer) = read_and_write(&store, change);
-        assert_eq!((reader.outcome.as_str(), writer.outcome.as_str()), ("ok", "ok"), "{:#?}", reader.frames);
-        let cell = json!({"service": "blob", "change": change, "read": "eventual", "writer": "loopback"});
-        let mut seen = reader.values("consistency_time_s", &cell);
-        seen.sort_by(f64::total_cmp);
-        let way_s = |key| reader.note(key).and_then(Value::as_f64).unwrap();
-        assert!(0.0 < way_s("writer_way_s") && way_s("writer_way_s") <= way_s("writer_way_max_s"));
-        if change == "write" {
+        tries(|| {
+            let store = late(Duration::from_millis(if change == "write" { 40 } else { 0 }));
+            let (reader, writer) = read_and_write(&store, change);
+            assert_eq!((reader.outcome.as_str(), writer.outcome.as_str()), ("ok", "ok"), "{:#?}", reader.frames);
+            let way_s = |key| reader.note(key).and_then(Value::as_f64).unwrap();
+            assert!(0.0 < way_s("writer_way_s") && way_s("writer_way_s") <= way_s("writer_way_max_s"));
+            // Only the writer writes, once an order; only the reader reads.
+            let asked = store.asked.lock().unwrap();
+            let writes = asked.iter().filter(|one| one.method != "GET").count() as u64;
+            assert_eq!(writer.note("operations").and_then(Value::as_u64), Some(writes));
+            assert_eq!(reader.note("writer_operations").and_then(Value::as_u64), Some(writes));
+            assert_eq!(reader.note("operations").and_then(Value::as_u64), Some(asked.len() as u64));
+            assert_eq!(writer.count(), 0, "only the reader sends samples");
+            let cell = json!({"service": "blob", "change": change, "read": "eventual", "writer": "loopback"});
+            let mut seen = reader.values("consistency_time_s", &cell);
+            seen.sort_by(f64::total_cmp);
             let median = seen[seen.len() / 2];
-            assert!(median < 0.3 && median + way_s("writer_way_max_s") > 0.035, "{seen:?}");
-        }
-        // Only the writer writes, once an order; only the reader reads.
-        let asked = store.asked.lock().unwrap();
-        let writes = asked.iter().filter(|one| one.method != "GET").count() as u64;
-        assert_eq!(writer.note("operations").and_then(Value::as_u64), Some(writes));
-        assert_eq!(reader.note("writer_operations").and_then(Value::as_u64), Some(writes));
-        assert_eq!(reader.note("operations").and_then(Value::as_u64), Some(asked.len() as u64));
-        assert_eq!(writer.count(), 0, "only the reader sends samples");
+            let good = change != "write" || median < 0.08 && median + way_s("writer_way_max_s") > 0.035;
+            good.then_some(()).ok_or_else(|| format!("{seen:?}"))
+        });
     }
 }
 

@@ -1,7 +1,6 @@
-//! A separate file, so that no other test runs at the same time.
+//! Many threads on one CPU, beside one thread there.
 
-
-use crate::common::{Stream, cpus, job, measure};
+use crate::common::{Stream, cpus, job, measure, near, tries};
 use serde_json::json;
 
 fn run(threads: &str) -> Stream {
@@ -19,15 +18,11 @@ fn rate_and_share(stream: &Stream, threads: &str) -> (f64, f64) {
 
 #[test]
 fn sixteen_threads_on_one_cpu_are_as_fast_as_one() {
-    let mut seen = Vec::new();
-    for _ in 0..3 {
+    tries(|| {
         let ((one, one_share), many) = (rate_and_share(&run("1"), "1"), run("16"));
         assert_eq!((many.note("threads"), many.note("cpus_used")), (Some(&json!(16)), Some(&json!(1))));
         let (rate, share) = rate_and_share(&many, "16");
-        seen.push((rate / share) / (one / one_share));
-        if (seen[seen.len() - 1] - 1.0).abs() < 0.05 {
-            return;
-        }
-    }
-    panic!("16 threads beside 1 on one CPU: {seen:?}");
+        let ratio = (rate / share) / (one / one_share);
+        near(ratio, 1.0, 0.05).then_some(()).ok_or(format!("16 threads beside 1 on one CPU: {ratio}"))
+    });
 }
