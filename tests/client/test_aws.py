@@ -10,6 +10,7 @@ from tests.agent.service_trials import run as run_native
 from tests.client.trials import keys, run, target
 from tests.emulated.simulated_storage import SimulatedStorage
 from tests.slices import WHOLE, long
+from tests.tries import tries
 
 from cloudcmp.agent import JobTarget
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
@@ -137,14 +138,21 @@ def test_a_planted_latency_is_recovered(storage: SimulatedStorage) -> None:
     one = {"size_bytes": "100", "objects": "4"}
     assert run(place(storage, "s3"), KEYS, "blob", duration_s="0.05", **one).outcome == "ok"
     plant(storage, blob_get=OperationTruth(Distribution(0.05, 0.3)))
-    ran = run(place(storage, "s3"), KEYS, "blob", concurrency="4", duration_s="3" if WHOLE else "1", **one)
-    sent = storage.of("blob_get")["sent_s"]
-    for percentile in (50.0, 90.0):
-        planted_s, seen_s = sent["percentiles"][f"{percentile:g}"], ran.percentile_s("blob_latency_s", percentile)
-        assert seen_s >= 0.95 * planted_s, (percentile, planted_s, seen_s)
-        # The library's own time is on top, which a busy machine makes long.
-        assert not WHOLE or seen_s <= planted_s + 0.02, (percentile, planted_s, seen_s)
-    assert ran.percentile_s("blob_first_byte_s", 50.0) <= ran.percentile_s("blob_latency_s", 50.0)
+
+    def check() -> list[str]:
+        storage.reset()
+        ran = run(place(storage, "s3"), KEYS, "blob", concurrency="4", duration_s="3" if WHOLE else "1", **one)
+        assert ran.percentile_s("blob_first_byte_s", 50.0) <= ran.percentile_s("blob_latency_s", 50.0)
+        sent, wrong = storage.of("blob_get")["sent_s"]["percentiles"], []
+        for percentile in (50.0, 90.0):
+            planted_s, seen_s = sent[f"{percentile:g}"], ran.percentile_s("blob_latency_s", percentile)
+            # The operations under way at the end are the longest ones, and not counted: few, where a second has many.
+            # The library's own time is on top, which a busy machine makes long.
+            if not 0.95 * planted_s <= seen_s <= (planted_s + 0.02 if WHOLE else 60):
+                wrong.append(f"{percentile} %: {seen_s} s, and {planted_s} s is planted")
+        return wrong
+
+    tries(check)
 
 
 def test_an_open_loop_counts_from_when_operations_were_due(storage: SimulatedStorage) -> None:
