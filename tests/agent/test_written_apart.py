@@ -177,11 +177,12 @@ def test_a_writer_that_dies_or_stands_still_ends_the_trial_in_one_line(storage: 
 @pytest.mark.parametrize("at_byte", [0, 1, 49, 60, 90, 131, 200, 400])
 def test_a_link_that_is_cut_at_any_byte_gives_no_value(at_byte: int, storage: SimulatedStorage, agent: Path) -> None:
     way = Way(cut_at=at_byte)
-    pair = run_pair(agent, place(storage), way=way, deadline_s=6.0, service="table", duration_s="1")
+    # It ends with the cut, long before its time is over: a busy machine needs that to come to the byte.
+    pair = run_pair(agent, place(storage), way=way, deadline_s=12.0, service="table", duration_s="6")
     assert pair.reader.outcome == "failed", pair
     assert pair.reader.error
     assert "\n" not in pair.reader.error
-    assert (way.forwarded, pair.took_s < 6.0) == (at_byte, True)
+    assert (way.forwarded, pair.took_s < 12.0) == (at_byte, True)
     # The writer fails too, unless the byte is in its last word: that this was lost it cannot know.
 
 
