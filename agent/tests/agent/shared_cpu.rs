@@ -1,6 +1,6 @@
 //! Many threads on one CPU, beside one thread there.
 
-use crate::common::{Stream, cpus, job, measure, near, tries};
+use crate::common::{Stream, cpus, job, measure, near};
 use serde_json::json;
 
 fn run(threads: &str) -> Stream {
@@ -18,11 +18,16 @@ fn rate_and_share(stream: &Stream, threads: &str) -> (f64, f64) {
 
 #[test]
 fn sixteen_threads_on_one_cpu_are_as_fast_as_one() {
-    tries(|| {
+    // The clock of a shared machine changes by a tenth from one run to the next, up as often as down.
+    let mut ratios = Vec::new();
+    for _ in 0..12 {
         let ((one, one_share), many) = (rate_and_share(&run("1"), "1"), run("16"));
         assert_eq!((many.note("threads"), many.note("cpus_used")), (Some(&json!(16)), Some(&json!(1))));
         let (rate, share) = rate_and_share(&many, "16");
-        let ratio = (rate / share) / (one / one_share);
-        near(ratio, 1.0, 0.05).then_some(()).ok_or(format!("16 threads beside 1 on one CPU: {ratio}"))
-    });
+        ratios.push((rate / share) / (one / one_share));
+        if near(ratios.iter().sum::<f64>() / ratios.len() as f64, 1.0, 0.05) {
+            return;
+        }
+    }
+    panic!("16 threads beside 1 on one CPU: {ratios:?}");
 }
